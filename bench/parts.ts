@@ -18,6 +18,8 @@ import { keepResult, keptResult, type Result } from './kit/results.ts';
 import { idle } from './memory/idle.ts';
 import { idleText, soakText } from './memory/report.ts';
 import { soak } from './memory/soak.ts';
+import { benchPool } from './pool/pool.ts';
+import { poolBoundsOf, poolText } from './pool/report.ts';
 import { benchRegistry, REGISTRY_SCALE } from './registry/registry.ts';
 import { registryText } from './registry/report.ts';
 import { against } from './relay/against.ts';
@@ -56,6 +58,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   '--registry': { limitMs: 120_000, run: runRegistry },
   '--growth': { limitMs: 1_200_000, run: runGrowth },
   '--start': { limitMs: 600_000, run: runStart },
+  '--pool': { limitMs: 600_000, run: runPool },
   '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
   '--against': { limitMs: 240_000, run: runAgainst },
@@ -151,6 +154,14 @@ async function runStart({ children, directory }: Surroundings): Promise<readonly
   const bounds = startBoundsOf(figures);
   say(`\n${startText(figures, bounds)}`);
   keepResult('start', figures, others);
+  return bounds;
+}
+
+/** Several gateways on one database, beside one that is alone. */
+async function runPool({ children, word }: Surroundings): Promise<readonly Bound[]> {
+  const figures = await benchPool(children, word, say);
+  const bounds = poolBoundsOf(figures);
+  say(`\n${poolText(figures, bounds)}`);
   return bounds;
 }
 

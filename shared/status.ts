@@ -117,6 +117,11 @@ const poolSchema = z.strictObject({
       behind: count,
       /** What it alone does now: verifications, and the sweep. */
       leases: count,
+      /** Machines whose last heartbeat came to it. */
+      machines: count,
+      /** Chat requests under way, and all since it was set up. */
+      in_flight: count,
+      requests: count,
     }),
   ),
 });

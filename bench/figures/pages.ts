@@ -1,6 +1,7 @@
 import { AXES, type Axis, type AxisName, type Curves, type Point } from '../growth/axis.ts';
 import type { GrowthFigures } from '../growth/growth.ts';
 import { verdict, type Bound } from '../kit/bound.ts';
+import type { Spread } from '../kit/numbers.ts';
 import type { Result, ResultName } from '../kit/results.ts';
 import { ratioText, whole } from '../kit/table.ts';
 import { comparedRows, type Memory } from '../relay/report.ts';
@@ -63,15 +64,16 @@ function relayText(result: Result<RelayFigures>): string {
 }
 
 function startText(result: Result<StartFigures>): string {
-  const cell = (value: number) => (value < 10 ? value.toFixed(1) : whole(value));
+  // A result that was kept before a figure came to the bench has none of it.
+  const cell = (figure: Spread | undefined) => {
+    if (figure === undefined) return '–';
+    return figure.value < 10 ? figure.value.toFixed(1) : whole(figure.value);
+  };
   return [
     `${conditions(result)} Milliseconds, medians of the starts.`,
     tableOf(
       ['', ...START_COLUMNS.map(([, words]) => words)],
-      WAYS.map((way) => [
-        way,
-        ...START_COLUMNS.map(([key]) => cell(result.figures[way][key].value)),
-      ]),
+      WAYS.map((way) => [way, ...START_COLUMNS.map(([key]) => cell(result.figures[way][key]))]),
     ),
   ].join('\n\n');
 }

@@ -1,10 +1,13 @@
 import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** Which core a process is bound to: a target has one for itself, load and upstream share the other. */
-export type Place = 'target' | 'load';
+/**
+ * Which core a process is bound to: a target has one for itself, load and upstream share the other; several targets
+ * that run together have both.
+ */
+export type Place = 'target' | 'load' | 'any';
 
-const CORES: Readonly<Record<Place, string>> = { target: '0', load: '1' };
+const CORES: Readonly<Record<Place, string>> = { target: '0', load: '1', any: '0,1' };
 
 /** A child process of the bench. */
 export interface Child {

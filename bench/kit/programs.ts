@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { saying, type Child, type Children } from './children.ts';
+import { saying, type Child, type Children, type Place } from './children.ts';
 import type { LoopDelay } from './loop-probe.ts';
 
 /** What answers the load's requests. */
@@ -42,13 +42,18 @@ async function launch(
   return { port: Number(await saying(child, ready)), child };
 }
 
+interface LaunchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly place?: Place;
+}
+
 async function launchProbed(
   children: Children,
   script: readonly string[],
   ready: RegExp,
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, place = 'target' }: LaunchOptions = {},
 ): Promise<Probed<Program>> {
-  const child = children.start('target', [process.execPath, ...PROBE, ...script], env);
+  const child = children.start(place, [process.execPath, ...PROBE, ...script], env);
   const [probePort, port] = await Promise.all([saying(child, PROBE_PORT), saying(child, ready)]);
   return { port: Number(port), child, probePort: Number(probePort) };
 }
@@ -105,8 +110,10 @@ export async function startProbedGateway(
   children: Children,
   dataDirectory: string,
   env: Readonly<Record<string, string>>,
+  place: Place = 'target',
 ): Promise<Probed<Gateway>> {
   const script = [join(ROOT, 'main/headless.ts')];
-  const program = await launchProbed(children, script, BASE_URL, gatewayEnv(dataDirectory, env));
+  const options = { env: gatewayEnv(dataDirectory, env), place };
+  const program = await launchProbed(children, script, BASE_URL, options);
   return { ...program, dataDirectory };
 }

@@ -20,9 +20,9 @@ import {
 
 /** What the machines are told. */
 export interface FleetOrder {
-  /** Port of the gateway. */
-  readonly port: number;
-  /** Its data directory, where the secret is that the tokens are made from. */
+  /** Ports of the gateways, which take the machines in turn. */
+  readonly ports: readonly number[];
+  /** The data directory of one of them, where the secret is that the tokens are made from. */
   readonly directory: string;
   readonly machines: number;
   readonly heartbeatMs: number;
@@ -46,6 +46,8 @@ export type FleetReply = 'ready' | FleetOutcome | { readonly error: string };
 
 const PATH = '/api/v1/providers/heartbeat';
 const TICK_MS = 5;
+/** A process of this machine may have 20,000; where there are more machines, some share a connection. */
+const MOST_CONNECTIONS = 12_000;
 const WRONG_SHOWN = 3;
 /** Answers that are still on their way at the end are waited for. */
 const LAST_ANSWERS_MS = 3000;
@@ -100,7 +102,8 @@ function sendHeartbeats(
   order: FleetOrder,
   messages: readonly Buffer[],
 ): Promise<Omit<FleetOutcome, 'checked'>> {
-  const { port, machines, heartbeatMs, durationMs } = order;
+  const { ports, machines, heartbeatMs, durationMs } = order;
+  const connections = Math.min(machines, MOST_CONNECTIONS);
   const sockets: Socket[] = [];
   const sentAt: number[] = [];
   const waitsMs: number[] = [];
@@ -110,6 +113,7 @@ function sendHeartbeats(
   function socketOf(index: number): Socket {
     const known = sockets[index];
     if (known !== undefined) return known;
+    const port = ports[index % ports.length] ?? 0;
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.on('data', (data) => {
       const line = data.toString('latin1', 0, 20);
@@ -138,7 +142,7 @@ function sendHeartbeats(
       const elapsedMs = performance.now() - begunAt;
       const due = Math.min(messages.length, Math.floor((elapsedMs / heartbeatMs) * machines));
       for (; sent < due; sent += 1) {
-        const index = sent % machines;
+        const index = (sent % machines) % connections;
         sentAt[index] = performance.now();
         socketOf(index).write(messages[sent] ?? '');
       }

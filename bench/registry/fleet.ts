@@ -7,7 +7,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { storedSecret } from '../../main/platform/secrets.ts';
 import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
-import type { StoredProvider } from '../../main/registry/store/store.ts';
+import type { Store, StoredProvider } from '../../main/registry/store/store.ts';
 import { agentRecord, gpuDevice } from '../../test/support/agent-record.ts';
 
 /** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
@@ -128,10 +128,16 @@ export async function makeDatabase(directory: string, count: number): Promise<vo
   const path = join(directory, 'registry.db');
   const opened = await openStore(path, { clock: systemClock, log: silentLog });
   if (opened.kind !== 'open') throw new Error(opened.message);
+  await fill(opened.store, count);
+  await opened.store.close();
+}
+
+/** Writes `count` machines that were known for a day. */
+export async function fill(store: Store, count: number): Promise<void> {
   const nowMs = Date.now();
   for (let from = 0; from < count; from += CHUNK) {
     const size = Math.min(CHUNK, count - from);
-    const written = await opened.store.write(
+    const written = await store.write(
       Array.from({ length: size }, (_, i) => ({
         kind: 'provider',
         provider: storedMachine(from + i, count, nowMs),
@@ -139,5 +145,4 @@ export async function makeDatabase(directory: string, count: number): Promise<vo
     );
     if (written.kind === 'unwritten') throw new Error(written.message);
   }
-  await opened.store.close();
 }

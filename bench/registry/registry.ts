@@ -68,7 +68,7 @@ export async function benchRegistry(
   const { child, port } = gateway;
   const url = `http://127.0.0.1:${port}`;
   const fleet = await startFleet(children, {
-    port,
+    ports: [port],
     directory: dataDirectory,
     machines,
     heartbeatMs: HEARTBEAT_MS,
@@ -107,7 +107,7 @@ export async function benchRegistry(
 }
 
 /** Starts the machines; resolves when they have begun. */
-async function startFleet(children: Children, order: FleetOrder) {
+export async function startFleet(children: Children, order: FleetOrder) {
   const { process: child } = children.startLinked(join(import.meta.dirname, 'fleet-load.ts'));
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<FleetOutcome>();
@@ -118,7 +118,10 @@ async function startFleet(children: Children, order: FleetOrder) {
   child.on('message', (reply: FleetReply) => {
     if (reply === 'ready') ready.resolve();
     else if ('error' in reply) fail(`the machines: ${reply.error}`);
-    else outcome.resolve(reply);
+    else {
+      outcome.resolve(reply);
+      child.disconnect();
+    }
   });
   child.once('exit', (code) => fail(`the machines ended with code ${code}`));
   // Whoever waits hears of it; before that it is nobody's unhandled rejection.
@@ -168,7 +171,7 @@ async function askLists(url: string) {
   return { firstListMs, listMs: median(lists), listMb: bytes / 1024 ** 2 };
 }
 
-function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: Buffer }> {
+export function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: Buffer }> {
   return new Promise((resolve, reject) => {
     const begunAt = performance.now();
     get(url, (res) => {
@@ -184,4 +187,4 @@ function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: 
   });
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

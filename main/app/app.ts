@@ -29,7 +29,7 @@ import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { openRegistryStore, poolPort } from './registry-store.ts';
-import { createProviders, type Providers } from './registry.ts';
+import { createProviders, type Providers, type ProvidersDeps } from './registry.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -130,7 +130,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...common,
     opened,
     ownPorts: () => machine.ports(),
-    traffic: (id) => gateway.traffic(id),
+    ...figuresOf(() => gateway),
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     wellAgain: (id) => gateway.providerRecovered(id),
@@ -271,3 +271,9 @@ function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
 
 /** Written by `npm run build`. */
 export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');
+
+/** What the registry asks of the gateway, which is made after it. */
+const figuresOf = (gateway: () => Gateway): Pick<ProvidersDeps, 'traffic' | 'load'> => ({
+  traffic: (id) => gateway().traffic(id),
+  load: () => gateway().load(),
+});

@@ -1,10 +1,12 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
+import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway-deps.ts';
+import type { GatewayLoad } from '../gateway/gateway.ts';
 import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
@@ -33,6 +35,8 @@ export interface ProvidersDeps {
   /** Ports that the agent of this process has bound. */
   readonly ownPorts: () => readonly number[];
   readonly traffic: (id: string) => ProviderTraffic;
+  /** What the gateway does, for the others of its pool. */
+  readonly load: () => GatewayLoad;
   /** A record has changed. */
   readonly changed: () => void;
   /** A provider was enrolled again and has a new token. */
@@ -98,6 +102,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     },
   });
   pool?.onStanding(createStandingNote(deps.changed));
+  pool?.onStanding(() => pool.show({ machines: registry.heardHere(), ...deps.load() }));
   const targets = mapped(localTarget);
   return {
     forGateway: {
@@ -145,7 +150,11 @@ export function createProviders(deps: ProvidersDeps): Providers {
 function createStandingNote(changed: () => void): (standing: PoolStanding) => void {
   let last: string | null = null;
   return ({ database, gateways }) => {
-    const now = `${database} ${gateways.map(({ id }) => id).join(' ')}`;
+    // When each was seen changes all the time.
+    const now = JSON.stringify([
+      database,
+      gateways.map((each) => ({ ...each, seen_ms: each.seen_ms > SILENT_MS })),
+    ]);
     if (now !== last) changed();
     last = now;
   };

@@ -1,3 +1,4 @@
+import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
@@ -27,7 +28,7 @@ function poolText({ gateway, database, problem, gateways }: PoolReport): string 
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));
   const rows = gateways.map((each) => {
     const seen =
-      each.seen_ms < 10_000 ? 'here' : `not seen for ${Math.round(each.seen_ms / 1000)} s`;
+      each.seen_ms < SILENT_MS ? 'here' : `not seen for ${Math.round(each.seen_ms / 1000)} s`;
     const lag = each.behind === 0 ? 'up to date' : `${each.behind} commits behind`;
     const self = each.id === gateway ? '  (this one)' : '';
     return `  ${each.host.padEnd(width)}  ${each.version}  ${seen}, ${lag}, ${each.leases} leases${self}`;

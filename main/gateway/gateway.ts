@@ -23,6 +23,12 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
 
+/** Chat requests under way, and all that were taken. */
+export interface GatewayLoad {
+  readonly in_flight: number;
+  readonly requests: number;
+}
+
 export interface Gateway extends ChangeHandlers {
   start(): Promise<Started>;
   /** Running requests may finish for `graceMs`, then they are ended. */
@@ -30,6 +36,7 @@ export interface Gateway extends ChangeHandlers {
   /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
   askForModels(): void;
   snapshot(): LiveSnapshot;
+  load(): GatewayLoad;
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -112,6 +119,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
+    load: () => loadOf(admission.view().running, stats.view()),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
@@ -150,4 +158,11 @@ function accessOf(deps: GatewayDeps & Pick<Lifecycle, 'isShared'>) {
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
+}
+
+function loadOf(
+  running: number,
+  { totalRequests }: { readonly totalRequests: number },
+): GatewayLoad {
+  return { in_flight: running, requests: totalRequests };
 }

@@ -5,6 +5,7 @@ import type { TableEntry } from './provider-entry.ts';
 import type { PoolAnnouncement } from './responses.ts';
 import type { PoolSharing } from './pool/sharing.ts';
 import type { ProviderTable } from './provider-table.ts';
+import { type Refusal, unwritten } from './responses.ts';
 import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
 
@@ -37,6 +38,18 @@ export async function write(
     sharing?.noteUnwritten(changes);
   }
   return result;
+}
+
+/**
+ * What is unknown here may have come to the pool a moment ago, at another gateway: resolves once it would be known, or
+ * with why nobody can tell.
+ */
+export async function lookInPool({ sharing }: RegistryContext): Promise<Refusal | null> {
+  if (sharing === null) return null;
+  await sharing.pool.refresh();
+  const { database, problem } = sharing.pool.standing();
+  if (database === 'connected') return null;
+  return unwritten(problem ?? "The pool's database has not answered yet.");
 }
 
 /** The whole stored provider, as it is now, of which `part` has changed; nobody else writes the own machine. */

@@ -3,7 +3,7 @@ import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
-import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
+import { eventChange, lookInPool, type RegistryContext, providerChange, write } from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
 import { type TableEntry, entryOf, gatewayTokenOf } from './provider-entry.ts';
 import { type StoredEnrollment, UNVERIFIED } from './store/store.ts';
@@ -45,7 +45,7 @@ export async function enroll(
   const asked = readEnrollment(message, parts);
   if (asked.kind === 'refused') return asked;
   const enrollment = open.take(asked.token) ?? (await takeElsewhere(asked.token, open, parts));
-  if (enrollment === null) return BAD_TOKEN;
+  if ('kind' in enrollment) return enrollment;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
   // The answer is for this enrolment, even if another one overtakes it.
   const { gatewayToken } = entry;
@@ -79,11 +79,10 @@ export async function enroll(
 async function takeElsewhere(
   token: string,
   open: OpenEnrollments,
-  { sharing }: RegistryContext,
-): Promise<StoredEnrollment | null> {
-  if (sharing === null) return null;
-  await sharing.pool.refresh();
-  return open.take(token);
+  parts: RegistryContext,
+): Promise<StoredEnrollment | Refusal> {
+  const untold = await lookInPool(parts);
+  return open.take(token) ?? untold ?? BAD_TOKEN;
 }
 
 interface AskedEnrollment {

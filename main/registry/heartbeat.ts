@@ -3,6 +3,7 @@ import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
+  lookInPool,
   type RegistryContext,
   providerChange,
   statusEvents,
@@ -44,10 +45,10 @@ export async function takeHeartbeat(
   parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
   let read = readHeartbeat(message, parts);
-  if (read === UNKNOWN_PROVIDER && parts.sharing !== null) {
-    // It may have joined at another gateway of the pool just now.
-    await parts.sharing.pool.refresh();
+  if (read === UNKNOWN_PROVIDER) {
+    const untold = await lookInPool(parts);
     read = readHeartbeat(message, parts);
+    if (read === UNKNOWN_PROVIDER && untold !== null) return untold;
   }
   // Nothing is waited for between the check of the sequence and its use, or copies would pass together.
   if (read.kind === 'refused') return read;
@@ -129,6 +130,8 @@ export async function applyHeartbeat(
     verification,
     ...(news.material ? inNextGeneration(stored) : {}),
   };
+  entry.heardSequence = sequence;
+  entry.isHeardHere = true;
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
   table.touch(entry);

@@ -14,6 +14,10 @@ export interface TableEntry {
   gatewayToken: string;
   /** The record with its claims clamped; null before the first heartbeat. */
   shown: AgentRecord | null;
+  /** The sequence of the last heartbeat, or of an enrolment after it; `stored.sequence` may be that of one refused. */
+  heardSequence: number;
+  /** Whether the last heartbeat came to this gateway, and not to another one of its pool. */
+  isHeardHere: boolean;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
   /** A verification run is in progress. */
@@ -41,6 +45,8 @@ export function entryOf(
     key: parsePublicKey(stored.publicKey)?.key ?? null,
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
+    heardSequence: stored.sequence,
+    isHeardHere: false,
     lastHeartbeatTicks,
     isVerifying: false,
     isOwn: false,

@@ -7,7 +7,7 @@ import { enroll } from './enrollment.ts';
 import { takeHeartbeat } from './heartbeat.ts';
 import { type Capacity, createCapacity } from './capacity.ts';
 import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
-import { silenceAtStart } from './liveness.ts';
+import { silenceAtStart, STALE_MS } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
@@ -64,6 +64,8 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
+  /** Machines that are heard, and were heard last by this gateway. */
+  heardHere(): number;
   /** Of the machines that routing may choose now. */
   capacity(): Capacity;
   /** The first ones of the default list. */
@@ -138,6 +140,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     freshest: () => freshest(table),
     counts: () => listing.counts(),
+    heardHere() {
+      const all = [...table.all()];
+      return all.filter((each) => each.isHeardHere && table.silentMs(each) < STALE_MS).length;
+    },
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     standing: () => standing(table),

@@ -108,7 +108,7 @@ describe('the line', () => {
     const described = await reset.getAttribute('aria-describedby');
     expect(await page.locator(`#${described}`).innerText()).toMatch(/switchyard open/);
     await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByText(/read and changed with control only/).waitFor();
+    await page.getByText(/Only a window with control can view and change settings/).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
 });

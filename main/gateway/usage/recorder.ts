@@ -13,7 +13,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
 import type { KeyLimits } from './key-limits.ts';
-import type { HistoryRows } from './messages.ts';
+import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
@@ -123,19 +123,8 @@ export function createUsageRecorder(
       const now = clock.now();
       const query = queryOf(range, now);
       const found = (await store.history(query)) ?? NOTHING;
-      return {
-        range,
-        from: query.from,
-        to: now,
-        stepMs: query.stepMs,
-        points: pointsOf(found),
-        parts: partsOf(found),
-        keys: found.keys,
-        today: found.today,
-        thisMonth: found.thisMonth,
-        currency: config().gateway.currency,
-        problem: store.problem,
-      };
+      const { currency } = config().gateway;
+      return { range, to: now, ...reportOf(found, query), currency, problem: store.problem };
     },
     requests(wanted) {
       write();
@@ -222,6 +211,22 @@ function figuresOf(
   };
 }
 
+function reportOf(found: HistoryRows, { from, stepMs }: HistoryQuery) {
+  return {
+    from,
+    stepMs,
+    points: pointsOf(found),
+    parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
+      isUpstreamId(upstream)
+        ? [{ upstream, provider: provider || null, model: model || null, figures }]
+        : [],
+    ),
+    keys: found.keys,
+    today: found.today,
+    thisMonth: found.thisMonth,
+  };
+}
+
 function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
   const byTime = new Map<number, HistoryPoint>();
   for (const { at, upstream, figures } of points) {
@@ -234,12 +239,4 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
     );
   }
   return [...byTime.values()];
-}
-
-function partsOf({ parts }: HistoryRows): HistoryReport['parts'] {
-  return parts.flatMap(({ upstream, provider, model, figures }) =>
-    isUpstreamId(upstream)
-      ? [{ upstream, provider: provider || null, model: model || null, figures }]
-      : [],
-  );
 }

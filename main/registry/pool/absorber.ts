@@ -71,8 +71,12 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
     return;
   }
   const before = entry.stored;
-  const merged = mergedProvider(before, written);
+  const merged = mergedProvider(entry, written);
   entry.stored = merged.provider;
+  if (merged.isHeard) {
+    entry.heardSequence = provider.sequence;
+    entry.isHeardHere = false;
+  }
   const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, parts) : NO_NEWS;
   if (merged.isOtherGeneration) entry.generation += 1;
   const isEnrolledAgain = before.tokenSalt !== merged.provider.tokenSalt;

@@ -1,3 +1,4 @@
+import type { TableEntry } from '../provider-entry.ts';
 import type { PoolProvider } from '../store/postgres/protocol.ts';
 import type { ProviderInPool, StoredProvider } from '../store/store.ts';
 
@@ -13,10 +14,12 @@ interface Merged {
   readonly isChanged: boolean;
 }
 
-/** `mine` may hold what is not written yet. */
-export function mergedProvider(mine: StoredProvider, written: PoolProvider): Merged {
-  const { provider: theirs, isOwnReport } = written;
-  const isHeard = !isOwnReport && theirs.sequence > mine.sequence && theirs.record !== null;
+/** `mine` may hold what is not written yet; its last heartbeat came with `heardSequence`. */
+export function mergedProvider(
+  { stored: mine, heardSequence }: Pick<TableEntry, 'stored' | 'heardSequence'>,
+  { provider: theirs, isOwnReport }: PoolProvider,
+): Merged {
+  const isHeard = !isOwnReport && theirs.sequence > heardSequence && theirs.record !== null;
   const isLater = isAfter(theirs.pool, mine.pool);
   const isVerified =
     isLater && JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
@@ -24,6 +27,8 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
   const heard = isHeard ? theirs : mine;
   const verified = isLater ? theirs : mine;
   const { id, publicKey, tokenSalt, enrolledAt } = theirs;
+  // What another one has heard meanwhile is in the database once it has heard the last of it.
+  const { heartbeatCount } = theirs.sequence >= heardSequence ? theirs : mine;
   const provider: StoredProvider = {
     id,
     publicKey,
@@ -33,7 +38,7 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
     record: heard.record,
     lastHeartbeatAt: heard.lastHeartbeatAt,
     lastHeartbeatIp: heard.lastHeartbeatIp,
-    heartbeatCount: Math.max(mine.heartbeatCount, theirs.heartbeatCount),
+    heartbeatCount,
     verification: verified.verification,
     ...(verified.pool === undefined ? {} : { pool: verified.pool }),
   };
@@ -43,7 +48,12 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
     isHeard,
     isVerified,
     isOtherGeneration,
-    isChanged: isHeard || isVerified || isOtherGeneration || isEnrolledAgain,
+    isChanged:
+      isHeard ||
+      isVerified ||
+      isOtherGeneration ||
+      isEnrolledAgain ||
+      heartbeatCount !== mine.heartbeatCount,
   };
 }
 

@@ -6,6 +6,7 @@ import { Headline } from './status-summary.tsx';
 import { Legend } from '../requests/legend.tsx';
 import { Line } from './upstream-track.tsx';
 import { RequestList } from '../requests/request-list.tsx';
+import { Pool } from './pool.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
 import { Today } from './today.tsx';
 import type { Agent } from '../../api/agent.ts';
@@ -59,6 +60,9 @@ export function Overview(props: OverviewProps) {
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
       <Line {...{ data, line, control, settings, actions, agent }} />
+      {data.status.pool !== undefined && (
+        <Pool pool={data.status.pool} machines={data.providers} now={now} />
+      )}
       {!leads && <Today history={props.history} revision={totalRequests} />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">

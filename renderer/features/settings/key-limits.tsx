@@ -49,6 +49,11 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
   const [draft, setDraft] = useState(draftOf(named.limits));
   const [error, setError] = useState<string | null>(null);
   const id = useId();
+  const save = async (): Promise<void> => {
+    const refusal = await onSave(named.name, changeOf(draft));
+    if (refusal === null) onClose();
+    else setError(refusal.message);
+  };
   return (
     <Modal title={words.title(named.name)} closing={t.shell.close} onClose={onClose}>
       <p className="modal-text">{words.text}</p>
@@ -56,9 +61,7 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
         className="limit-form"
         onSubmit={(event) => {
           event.preventDefault();
-          void onSave(named.name, changeOf(draft)).then((refusal) =>
-            refusal === null ? onClose() : setError(refusal.message),
-          );
+          void save();
         }}
       >
         {KEY_LIMIT_NAMES.map((name) => (

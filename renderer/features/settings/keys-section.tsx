@@ -82,26 +82,35 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
         />
       )}
       {revoking !== null && (
-        <Modal
-          title={words.revokeTitle(revoking)}
-          closing={t.shell.cancel}
+        <RevokeDialog
+          name={revoking}
+          isLast={isLastKey(list)}
+          onRevoke={() => void revoke(revoking)}
           onClose={() => setRevoking(null)}
-        >
-          <p className="modal-text">
-            {words.revokeText}
-            {isLast(list) && words.revokeLast}
-          </p>
-          <button
-            type="button"
-            className="button"
-            data-danger
-            onClick={() => void revoke(revoking)}
-          >
-            {words.revokeNow(revoking)}
-          </button>
-        </Modal>
+        />
       )}
     </details>
+  );
+}
+
+interface RevokeDialogProps {
+  readonly name: string;
+  readonly isLast: boolean;
+  readonly onRevoke: () => void;
+  readonly onClose: () => void;
+}
+
+function RevokeDialog({ name, isLast, onRevoke, onClose }: RevokeDialogProps) {
+  return (
+    <Modal title={words.revokeTitle(name)} closing={t.shell.cancel} onClose={onClose}>
+      <p className="modal-text">
+        {words.revokeText}
+        {isLast && words.revokeLast}
+      </p>
+      <button type="button" className="button" data-danger onClick={onRevoke}>
+        {words.revokeNow(name)}
+      </button>
+    </Modal>
   );
 }
 
@@ -163,7 +172,7 @@ function KeyForm({ onAdd }: KeyFormProps) {
   );
 }
 
-const isLast = (list: KeyList | null): boolean => list?.keys.length === 1 && list.unnamed === 0;
+const isLastKey = (list: KeyList | null): boolean => list?.keys.length === 1 && list.unnamed === 0;
 
 function summaryOf(list: KeyList | null): string {
   if (list === null) return '';

@@ -1,3 +1,4 @@
+import type { SettingView } from '#shared/settings.ts';
 import type { Sharing } from '#shared/sharing.ts';
 import { t } from '../../text/t.ts';
 
@@ -36,7 +37,12 @@ export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[
 export const chosenAtFirst = (host: string): string => (host === 'localhost' ? HERE : host);
 
 /** What the button does; between one address and all of them, the gateway has to be restarted. */
-export function applyingOf(before: string, host: string): 'share' | 'unshare' | 'later' {
+export function applyingOf(
+  before: string,
+  saved: SettingView | undefined,
+  host: string,
+): 'none' | 'share' | 'unshare' | 'later' {
+  if ([before, String(saved?.value), host].every(isHereOnly)) return 'none';
   const isBetween = before !== host && [before, host].some((each) => each === ALL || each === '::');
   if (isBetween) return 'later';
   return isHereOnly(host) ? 'unshare' : 'share';

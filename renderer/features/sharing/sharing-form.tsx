@@ -36,7 +36,7 @@ export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: Shar
   const [keyName, setKeyName] = useState(hasKeys ? '' : words.key.first);
   const { added, done, error, isBusy, apply } = useApplying(actions, saved);
   const isOutside = !isHereOnly(host);
-  const isAlready = [sharing.host, String(hostSetting?.value), host].every(isHereOnly);
+  const applying = applyingOf(sharing.host, hostSetting, host);
   const needsName = isOutside && !hasKeys && added === null;
   return (
     <form
@@ -61,9 +61,9 @@ export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: Shar
         type="submit"
         className="button"
         data-primary
-        disabled={isHeld || isBusy || isAlready || (needsName && keyName.trim() === '')}
+        disabled={isHeld || isBusy || applying === 'none' || (needsName && keyName.trim() === '')}
       >
-        {words.apply[isAlready ? 'share' : applyingOf(sharing.host, host)]}
+        {words.apply[applying]}
       </button>
       <ErrorText text={error} />
       <output className="sharing-done">

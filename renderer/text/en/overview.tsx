@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { DemoFault, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
-import { MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
+import { COMMITS, MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
@@ -60,6 +60,35 @@ export const overview = {
       done: 'warming up',
     },
     done: (label: string, done: string) => `${label}: ${done}`,
+  },
+  pool: {
+    title: 'Gateways of this pool',
+    isAway:
+      'The database is away. All gateways go on with what they know; this is how it was last.',
+    gateways: 'gateways',
+    verified: 'machines verified',
+    inFlight: 'in flight',
+    requests: 'requests',
+    verifiedOf: (verified: string, all: string) => `${verified} of ${all}`,
+    own: (count: string) => `${count} here`,
+    this: 'this one',
+    version: (version: string) => `version ${version}`,
+    since: 'since',
+    lag: 'lag',
+    upToDate: 'none',
+    behind: (count: number) => counted(count, COMMITS),
+    machines: 'machines',
+    leases: 'leases',
+    here: {
+      word: 'here',
+      means: 'It reports to the database.',
+    },
+    silent: {
+      word: 'silent',
+      means:
+        'It has stopped, or does not reach the database. Others take its work over after 10 s.',
+    },
+    seen: (age: string) => `last seen ${age}`,
   },
   rules: {
     forceZero: 'Never spend money (only local)',

@@ -49,7 +49,12 @@ export const sharing = {
     other: (port: string): ReactNode => `If this machine has a firewall, open port ${port}.`,
     none: 'Nothing to open: other machines cannot connect.',
   },
-  apply: { share: 'Share', unshare: 'Stop sharing', later: 'Save; applies after a restart' },
+  apply: {
+    none: 'Share',
+    share: 'Share',
+    unshare: 'Stop sharing',
+    later: 'Save; applies after a restart',
+  },
   held: (variable: ReactNode) => (
     <>The address is set by {variable}. Change it there and restart the gateway.</>
   ),

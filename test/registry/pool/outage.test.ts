@@ -55,6 +55,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
   test('a killed one: routing goes on, nothing is acknowledged, and what was heard is caught up', async () => {
     const { a, b, agent } = await scene();
     await postgres.kill();
+    await beat(a, agent);
     const refused = await beat(a, agent, ['m2', 'm']);
     expect(refused).toMatchObject({ kind: 'refused', code: 'registry_unwritten', status: 503 });
     await expect.poll(() => databaseOf(b)).toBe('away');
@@ -64,6 +65,14 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       code: 'registry_unwritten',
       message: expect.stringContaining('does not answer'),
     });
+    // Whom it does not know may have joined elsewhere: nobody is sent away for good.
+    const stranger = createAgent(systemClock);
+    const toStranger = [
+      await beat(b, stranger),
+      await b.registry.handleEnroll(stranger.enroll('0'.repeat(64))),
+      await b.registry.remove(stranger.id),
+    ];
+    for (const answer of toStranger) expect(answer).toMatchObject({ code: 'registry_unwritten' });
     await postgres.start();
     await expect.poll(() => [databaseOf(a), databaseOf(b)]).toEqual(['connected', 'connected']);
     // Without another heartbeat: what was not acknowledged is told all the same.
@@ -71,6 +80,23 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       .poll(() => b.registry.get(agent.id))
       .toMatchObject({ current_model: 'm2', verification: { status: 'pending' } });
     expect(await beat(b, agent, ['m2', 'm'])).toMatchObject({ kind: 'answered' });
+    const countAt = ({ registry }: PooledRegistry) => registry.get(agent.id)?.heartbeat_count;
+    await expect.poll(() => countAt(a)).toBe(countAt(b));
+    expect(countAt(a)).toBe(4);
+  });
+
+  test('an enrolment that was refused does not hide what another gateway heard before it', async () => {
+    const { a, b, agent } = await scene();
+    const made = await a.registry.newEnrollment('http://gateway:47900');
+    const token = made.kind === 'answered' ? made.body.token : '';
+    await postgres.kill();
+    const unwritten = { code: 'registry_unwritten' };
+    expect(await beat(b, agent, ['m3', 'm'])).toMatchObject(unwritten);
+    expect(await a.registry.handleEnroll(agent.enroll(token))).toMatchObject(unwritten);
+    await postgres.start();
+    const seenAt = ({ registry }: PooledRegistry) => registry.get(agent.id);
+    await expect.poll(() => seenAt(a)).toMatchObject({ current_model: 'm3', heartbeat_count: 2 });
+    expect(seenAt(b)).toMatchObject({ current_model: 'm3', heartbeat_count: 2 });
   });
 
   test('one that has stopped answering is one that is gone, and a lease on it is lost', async () => {

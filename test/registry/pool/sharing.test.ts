@@ -151,6 +151,18 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(second?.fence).toBeGreaterThan(2);
   });
 
+  test('one that is removed during a run, and joins again, is not verified before that run is over', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const lease = await a.registry.verifierHost.lease?.(agent.id);
+    expect(await b.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    await b.registry.handleEnroll(agent.enroll(await tokenOf(b)));
+    expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    expect(await b.registry.verifierHost.lease?.(agent.id)).toBeNull();
+    lease?.release();
+    await expect.poll(() => verify(b, agent.id)).toMatchObject({ recorded: { kind: 'recorded' } });
+  });
+
   test('a result is dropped where the machine has changed at the other gateway meanwhile', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);

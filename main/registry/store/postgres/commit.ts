@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION pg_temp.put_heartbeat(r switchyard.providers, me text
 DECLARE last bigint;
 BEGIN
   UPDATE switchyard.providers p SET sequence = r.sequence, last_heartbeat_at = r.last_heartbeat_at,
-    last_heartbeat_ip = r.last_heartbeat_ip, heartbeat_count = p.heartbeat_count + 1,
+    last_heartbeat_ip = r.last_heartbeat_ip, heartbeat_count = greatest(p.heartbeat_count + 1, r.heartbeat_count),
     record = r.record, heard_at = clock_timestamp(), heard_by = me, revision = r.revision,
     verification = CASE WHEN (r.generation, r.fence) > (p.generation, p.fence) THEN r.verification ELSE p.verification END,
     fence = CASE WHEN (r.generation, r.fence) > (p.generation, p.fence) THEN r.fence ELSE p.fence END,
@@ -78,7 +78,8 @@ BEGIN
       PERFORM pg_temp.put_provider(c->>'part', r, me);
     WHEN 'provider_removed' THEN
       DELETE FROM switchyard.providers WHERE id = c->>'id';
-      DELETE FROM switchyard.leases WHERE name = 'verify ' || (c->>'id');
+      -- One that is held stays: the machine may join again while a gateway does not know yet that it was removed.
+      DELETE FROM switchyard.leases WHERE name = 'verify ' || (c->>'id') AND until < clock_timestamp();
       INSERT INTO switchyard.removals (kind, id, revision) VALUES ('provider', c->>'id', rev);
       DELETE FROM switchyard.removals WHERE removed_at < clock_timestamp() - interval '1 hour';
     WHEN 'enrollment' THEN

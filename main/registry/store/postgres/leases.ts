@@ -17,19 +17,30 @@ export interface Leases {
   expired(): readonly string[];
 }
 
+interface HeldLease {
+  readonly fence: number;
+  /** In ticks. */
+  readonly certainUntil: number;
+}
+
 export function createLeases(
   clock: Clock,
   holder: string,
   { leaseMs, marginMs }: PoolTimes,
 ): Leases {
-  /** By name: until when it is certain. */
-  const held = new Map<string, number>();
+  /** By name. */
+  const held = new Map<string, HeldLease>();
 
-  async function end(connection: Connection, names: readonly string[]): Promise<void> {
-    // The row stays, because its fence must not begin anew.
+  async function end(
+    connection: Connection,
+    leases: readonly (readonly [string, HeldLease])[],
+  ): Promise<void> {
+    // The row stays, because its fence must not begin anew. A statement may arrive late, after this gateway has taken
+    // the lease again.
     await connection.query(
-      `UPDATE switchyard.leases SET until = '-infinity' WHERE name = ANY($1) AND holder = $2`,
-      [names, holder],
+      `UPDATE switchyard.leases SET until = '-infinity'
+       WHERE holder = $1 AND (name, fence) IN (SELECT * FROM unnest($2::text[], $3::bigint[]))`,
+      [holder, leases.map(([name]) => name), leases.map(([, { fence }]) => fence)],
     );
   }
 
@@ -46,32 +57,36 @@ export function createLeases(
         [name, holder, leaseMs, subject?.id ?? null, subject?.fence ?? 0],
       );
       if (row === undefined) return null;
-      held.set(name, askedTicks + leaseMs - marginMs);
+      held.set(name, { fence: row.fence, certainUntil: askedTicks + leaseMs - marginMs });
       return row.fence;
     },
     async renew(connection) {
       if (held.size === 0) return;
       const askedTicks = clock.ticks();
-      const renewed = await connection.query<{ readonly name: string }>(
+      const renewed = await connection.query<{ readonly name: string; readonly fence: number }>(
         `UPDATE switchyard.leases SET until = clock_timestamp() + $3 * interval '1 ms'
-         WHERE name = ANY($1) AND holder = $2 AND until > clock_timestamp() RETURNING name`,
+         WHERE name = ANY($1) AND holder = $2 AND until > clock_timestamp()
+         RETURNING name, fence::float8 AS fence`,
         [[...held.keys()], holder, leaseMs],
       );
-      for (const { name } of renewed)
-        if (held.has(name)) held.set(name, askedTicks + leaseMs - marginMs);
+      for (const { name, fence } of renewed)
+        if (held.get(name)?.fence === fence)
+          held.set(name, { fence, certainUntil: askedTicks + leaseMs - marginMs });
     },
     async release(connection, name) {
-      if (held.delete(name) && connection !== null) await end(connection, [name]);
+      const lease = held.get(name);
+      held.delete(name);
+      if (lease !== undefined && connection !== null) await end(connection, [[name, lease]]);
     },
     async releaseAll(connection) {
-      const names = [...held.keys()];
+      const all = [...held];
       held.clear();
-      if (names.length > 0) await end(connection, names);
+      if (all.length > 0) await end(connection, all);
     },
     expired() {
-      const names = [...held].filter(([, until]) => until <= clock.ticks()).map(([name]) => name);
-      for (const name of names) held.delete(name);
-      return names;
+      const over = [...held].filter(([, { certainUntil }]) => certainUntil <= clock.ticks());
+      for (const [name] of over) held.delete(name);
+      return over.map(([name]) => name);
     },
   };
 }

@@ -109,6 +109,14 @@ CREATE UNLOGGED TABLE switchyard.probes (
   wanted_until timestamptz
 );`,
   },
+  {
+    worksWith: 1,
+    sql: `
+ALTER TABLE switchyard.gateways
+  ADD COLUMN machines bigint NOT NULL DEFAULT 0,
+  ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
+  ADD COLUMN requests bigint NOT NULL DEFAULT 0;`,
+  },
 ];
 
 /**

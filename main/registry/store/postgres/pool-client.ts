@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { Log } from '../../../platform/log.ts';
 import type {
+  GatewayFigures,
   GatewayInPool,
   PoolChanges,
   PoolReply,
@@ -14,6 +15,8 @@ export interface Pool {
   /** This gateway. */
   readonly gateway: GatewayInPool;
   standing(): PoolStanding;
+  /** What the others see of this gateway from now on. */
+  show(figures: GatewayFigures): void;
   /** Called with what any gateway has changed. */
   onChanges(listener: (changes: PoolChanges) => void): void;
   /** Called when the database comes or goes, and every now and then. */
@@ -92,6 +95,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   return {
     gateway,
     standing: () => standing,
+    show: (figures) => asked.tell({ kind: 'figures', figures }),
     onChanges: (listener) => void changeListeners.push(listener),
     onStanding: (listener) => void standingListeners.push(listener),
     async lease(name, subject) {

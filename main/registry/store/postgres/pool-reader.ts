@@ -1,6 +1,12 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { readChanges } from './reading.ts';
-import type { PoolChanges, GatewayStanding, PoolWorkerData } from './protocol.ts';
+import type {
+  GatewayFigures,
+  GatewayInPool,
+  GatewayStanding,
+  PoolChanges,
+  PoolWorkerData,
+} from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
 /** Reads what all gateways have committed, when it is announced and every now and then. */
@@ -109,17 +115,18 @@ function handOn(changes: PoolChanges, onChanges: (piece: PoolChanges) => void): 
 /** Says that this gateway is there, and who else is. */
 export async function meet(
   { reader }: Session,
-  { gateway }: PoolWorkerData,
-  revision: number,
+  { id, run, host, version }: GatewayInPool,
+  { revision, machines, in_flight, requests }: GatewayFigures & { readonly revision: number },
 ): Promise<readonly GatewayStanding[]> {
-  const { id, run, host, version } = gateway;
   await reader.query(
-    `INSERT INTO switchyard.gateways (id, run, host, version, revision) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO switchyard.gateways (id, run, host, version, revision, machines, in_flight, requests)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (id) DO UPDATE SET run = excluded.run, host = excluded.host, version = excluded.version,
-       revision = excluded.revision, seen_at = clock_timestamp(),
+       revision = excluded.revision, machines = excluded.machines, in_flight = excluded.in_flight,
+       requests = excluded.requests, seen_at = clock_timestamp(),
        started_at = CASE WHEN switchyard.gateways.run = excluded.run THEN switchyard.gateways.started_at
          ELSE clock_timestamp() END`,
-    [id, run, host, version, revision],
+    [id, run, host, version, revision, machines, in_flight, requests],
   );
   return readMembers(reader);
 }
@@ -130,7 +137,8 @@ export function readMembers(connection: Session['reader']): Promise<readonly Gat
     `SELECT g.id, g.host, g.version,
        to_char(g.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
        floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000)::float8 AS seen_ms,
-       greatest(0, p.revision - g.revision)::float8 AS behind,
+       greatest(0, p.revision - g.revision)::float8 AS behind, g.machines::float8 AS machines,
+       g.in_flight::float8 AS in_flight, g.requests::float8 AS requests,
        (SELECT count(*) FROM switchyard.leases l WHERE l.holder = g.run AND l.until > clock_timestamp())::float8 AS leases
      FROM switchyard.gateways g, switchyard.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
      ORDER BY g.host, g.id`,

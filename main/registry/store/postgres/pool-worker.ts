@@ -4,7 +4,13 @@ import { exchange } from './exchange.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
-import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
+import type {
+  GatewayFigures,
+  GatewayStanding,
+  PoolReply,
+  PoolRequest,
+  PoolWorkerData,
+} from './protocol.ts';
 import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
 import { POOL_TIMES } from './times.ts';
@@ -21,6 +27,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
   let gateways: readonly GatewayStanding[] = [];
+  const shown: Parts['shown'] = { figures: { machines: 0, in_flight: 0, requests: 0 } };
   let cancelLook: (() => void) | null = null;
 
   const edges = {
@@ -28,6 +35,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     clock,
     session: () => keeper.current(),
     onFailure: (error: unknown) => keeper.giveUp(error),
+    problem: () => problem,
   };
   const { session, onFailure } = edges;
   const { times = POOL_TIMES } = data;
@@ -40,7 +48,6 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const leases = createLeases(clock, data.gateway.run, times);
   const queue = createWriteQueue({
     ...edges,
-    problem: () => problem,
     onSettled: (writes) => say({ kind: 'settled', writes }),
   });
   const reader = createPoolReader({
@@ -84,7 +91,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     await leases.renew(now.reader);
     await reader.refresh();
     if (session() !== now) return;
-    gateways = await meet(now, data, reader.revision());
+    gateways = await meet(now, data.gateway, { ...shown.figures, revision: reader.revision() });
     sayStanding('connected');
     cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
   }
@@ -103,12 +110,13 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     port.close();
   }
 
-  const { run } = data.gateway;
-  const parts = { ...edges, run, queue, reader, leases, say, problem: () => problem };
+  const parts = { ...edges, run: data.gateway.run, shown, queue, reader, leases, say };
   port.on('message', (request: PoolRequest) => void answer(request, parts, end));
 }
 
 interface Parts {
+  /** What the other gateways see of this one. */
+  readonly shown: { figures: GatewayFigures };
   readonly run: string;
   readonly session: () => Session | null;
   readonly onFailure: (error: unknown) => void;
@@ -143,6 +151,9 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
       const connection = session()?.reader ?? null;
       return tried(parts, () => leases.release(connection, request.name), undefined);
     }
+    case 'figures':
+      parts.shown.figures = request.figures;
+      return;
     case 'refresh':
       await reader.refresh();
       return say({ kind: 'refreshed', id: request.id });

@@ -37,6 +37,8 @@ export type PoolRequest =
       readonly subject: { readonly id: string; readonly fence: number } | null;
     }
   | { readonly kind: 'release'; readonly name: string }
+  /** What the others are told of this gateway when it meets them next. */
+  | { readonly kind: 'figures'; readonly figures: GatewayFigures }
   /** Reads what others have written now instead of soon. */
   | { readonly kind: 'refresh'; readonly id: number }
   /** Tells the other gateways, and hears of them. */
@@ -88,7 +90,16 @@ export interface PoolStanding {
   readonly gateways: readonly GatewayStanding[];
 }
 
-export interface GatewayStanding {
+/** What a gateway does for its pool. */
+export interface GatewayFigures {
+  /** Those whose last heartbeat came to it. */
+  readonly machines: number;
+  /** Chat requests under way, and all since it was set up. */
+  readonly in_flight: number;
+  readonly requests: number;
+}
+
+export interface GatewayStanding extends GatewayFigures {
   readonly id: string;
   readonly host: string;
   readonly version: string;

@@ -1,0 +1,67 @@
+import { boundsTable, type Bound } from '../kit/bound.ts';
+import type { PoolFigures } from './pool.ts';
+import { short, table, whole } from '../kit/table.ts';
+
+/** The one that is alone with its file, under as many machines. */
+const aloneOf = ({ machines }: PoolFigures, all: readonly PoolFigures[]) =>
+  all.find((other) => other.machines === machines && other.database === null);
+
+const toAlone = (figures: PoolFigures, all: readonly PoolFigures[]) =>
+  figures.cpuUsPerHeartbeat / (aloneOf(figures, all)?.cpuUsPerHeartbeat ?? Number.NaN);
+
+/** How the cost grows with machines and gateways. */
+export function poolText(all: readonly PoolFigures[], bounds: readonly Bound[]): string {
+  const rows = all.map((figures) => {
+    const { database, lagP50Ms, lagP99Ms } = figures;
+    return [
+      whole(figures.machines),
+      database === null ? '1, SQLite' : `${figures.gateways}`,
+      whole(figures.heartbeatsPerS),
+      whole(figures.unanswered),
+      whole(figures.cpuUsPerHeartbeat),
+      `${toAlone(figures, all).toFixed(2)}×`,
+      database === null ? '' : whole(figures.databaseUsPerHeartbeat),
+      database === null ? '' : whole(database.statements),
+      database === null ? '' : whole(database.kilobytes),
+      short(figures.ackP99Ms),
+      short(figures.loopP99Ms),
+      Number.isNaN(lagP99Ms) ? '' : `${short(lagP50Ms)} / ${short(lagP99Ms)}`,
+    ];
+  });
+  const grown = table([
+    [
+      'machines',
+      'gateways',
+      'heartbeats/s',
+      'unanswered',
+      'CPU µs each',
+      'to SQLite',
+      'database µs each',
+      'statements/s',
+      'KB/s written',
+      'answer p99 ms',
+      'loop p99 ms',
+      'lag p50/p99 ms',
+    ],
+    ...rows,
+  ]);
+  return [grown, boundsTable(bounds)].join('\n\n');
+}
+
+/** What several gateways are held to, with ten and thirty thousand machines. */
+export function poolBoundsOf(all: readonly PoolFigures[]): readonly Bound[] {
+  return all
+    .filter(({ machines, gateways }) => machines >= 10_000 && gateways > 1)
+    .flatMap((figures): Bound[] => {
+      const at = `${figures.machines} machines, ${figures.gateways} gateways`;
+      const cpu = toAlone(figures, all);
+      const ms = (what: string, measured: number, most: number): Bound => {
+        return { what: `${what}, ${at}`, unit: ' ms', measured, most, aim: null };
+      };
+      return [
+        { what: `CPU to SQLite, ${at}`, unit: '×', measured: cpu, most: 1.5, aim: null },
+        ms('lag p99', figures.lagP99Ms, 500),
+        ms('event loop late, p99', figures.loopP99Ms, 20),
+      ];
+    });
+}

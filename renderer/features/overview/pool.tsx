@@ -1,0 +1,106 @@
+import type { ProvidersSummary } from '#shared/live.ts';
+import { SILENT_MS } from '#shared/pool.ts';
+import type { PoolReport } from '#shared/status.ts';
+import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { Fact } from '../../ui/fact.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+
+const words = t.overview.pool;
+
+type Member = PoolReport['gateways'][number];
+
+interface PoolProps {
+  readonly pool: PoolReport;
+  /** All gateways know the same machines. */
+  readonly machines: ProvidersSummary | null;
+  readonly now: number;
+}
+
+/** The gateways that share the machines of this one, what they do together, and which of it is done here. */
+export function Pool({ pool, machines, now }: PoolProps) {
+  const { gateways, problem } = pool;
+  const own = gateways.find(({ id }) => id === pool.gateway);
+  return (
+    <section className="pool panel" aria-labelledby="pool-title">
+      <header className="panel-head">
+        <h2 id="pool-title">{words.title}</h2>
+      </header>
+      {pool.database === 'away' && (
+        <div className="pool-away" data-tone="amber">
+          <p>{words.isAway}</p>
+          {problem !== null && <p className="quiet">{problem}</p>}
+        </div>
+      )}
+      <dl className="pool-totals">
+        <Fact label={words.gateways} value={formatCount(gateways.length)} />
+        {machines !== null && (
+          <Fact
+            label={words.verified}
+            value={words.verifiedOf(formatCount(machines.verified), formatCount(machines.count))}
+          />
+        )}
+        <Total label={words.inFlight} of={(each) => each.in_flight} {...{ gateways, own }} />
+        <Total label={words.requests} of={(each) => each.requests} {...{ gateways, own }} />
+      </dl>
+      <ul className="pool-gateways">
+        {gateways.map((each) => (
+          <Gateway key={each.id} gateway={each} isOwn={each === own} now={now} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface TotalProps {
+  readonly label: string;
+  readonly gateways: readonly Member[];
+  readonly own: Member | undefined;
+  readonly of: (gateway: Member) => number;
+}
+
+function Total({ label, gateways, own, of }: TotalProps) {
+  const all = gateways.reduce((sum, each) => sum + of(each), 0);
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        {formatCompact(all)}
+        {own !== undefined && <small>{words.own(formatCompact(of(own)))}</small>}
+      </dd>
+    </div>
+  );
+}
+
+interface GatewayProps {
+  readonly gateway: Member;
+  readonly isOwn: boolean;
+  readonly now: number;
+}
+
+function Gateway({ gateway, isOwn, now }: GatewayProps) {
+  const { host, version, seen_ms: seenMs, behind } = gateway;
+  const isSilent = seenMs > SILENT_MS;
+  return (
+    <li data-tone={isSilent ? 'amber' : 'green'}>
+      <h3>
+        {host}
+        {isOwn && <small>{words.this}</small>}
+      </h3>
+      <p className="state">
+        <StateWord {...(isSilent ? words.silent : words.here)} />
+        <span className="quiet">
+          {isSilent ? words.seen(formatAge(seenMs)) : words.version(version)}
+        </span>
+      </p>
+      <dl>
+        <Fact label={words.since} value={formatMoment(Date.parse(gateway.started_at), now)} />
+        <Fact label={words.lag} value={behind === 0 ? words.upToDate : words.behind(behind)} />
+        <Fact label={words.leases} value={formatCount(gateway.leases)} />
+        <Fact label={words.machines} value={formatCount(gateway.machines)} />
+        <Fact label={words.inFlight} value={formatCount(gateway.in_flight)} />
+        <Fact label={words.requests} value={formatCompact(gateway.requests)} />
+      </dl>
+    </li>
+  );
+}

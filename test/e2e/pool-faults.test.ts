@@ -1,0 +1,46 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openArena } from '../faults/arena.ts';
+import type { History } from '../faults/history.ts';
+import { createLeaseJudge, type LeaseRow } from '../faults/lease-log.ts';
+import { POSTGRES_SKIPPED } from '../support/postgres.ts';
+
+/* Random histories: npm run faults. */
+
+/** Each ends while another one goes on. */
+const HISTORIES: readonly History[] = [
+  [
+    { kind: 'gateway_upgraded', gateway: 0, atMs: 0, forMs: 300 },
+    { kind: 'way_cut', gateway: 1, atMs: 400, forMs: 2500 },
+    { kind: 'way_silent', gateway: 2, atMs: 600, forMs: 2600 },
+  ],
+  [
+    { kind: 'gateway_killed', gateway: 1, atMs: 300, forMs: 300 },
+    { kind: 'database_stopped', atMs: 500, forMs: 1200 },
+    { kind: 'way_cut', gateway: 0, atMs: 1000, forMs: 800 },
+    { kind: 'way_silent', gateway: 2, atMs: 1500, forMs: 700 },
+    { kind: 'database_killed', atMs: 2000, forMs: 300 },
+  ],
+];
+
+test('the judge of leases finds one that two have at once, and a fence that does not rise', () => {
+  const row = { op: 'UPDATE', name: 'verify x', holder: 'a', fence: 1, at_ms: 0, until_ms: 10 };
+  const judged = (...changes: readonly Partial<LeaseRow>[]) =>
+    createLeaseJudge()(changes.map((change) => ({ ...row, ...change }) as LeaseRow)).length;
+  const later = { holder: 'b', at_ms: 11, until_ms: 21, fence: 2 };
+  expect(judged({}, later)).toBe(0);
+  expect(judged({}, { ...later, at_ms: 9 })).toBe(1);
+  expect(judged({ until_ms: null }, { ...later, at_ms: 9 })).toBe(0);
+  expect(judged({}, { ...later, fence: 1 })).toBe(1);
+  expect(judged({}, { op: 'DELETE' }, { ...later, op: 'INSERT', at_ms: 9 })).toBe(1);
+});
+
+// The machines have addresses of loopback of their own, which only Linux has unasked.
+describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('three gateways', () => {
+  test('killed, cut off, upgraded and left by the database lose nothing acknowledged; no caller notices, no machine has two verifiers', async () => {
+    const arena = await openArena(7);
+    onTestFinished(() => arena.close());
+    for (const history of HISTORIES) expect(await arena.play(history)).toEqual([]);
+    const { acknowledged, served, leases } = arena.counts();
+    expect(Math.min(acknowledged, served, leases)).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,94 @@
+import { afterAll, expect, test } from 'vitest';
+import type { PoolReport } from '#shared/status.ts';
+import { NOW, snapshot, status } from '../renderer/builders.ts';
+import { axeViolations, closeBrowser, type PageOptions } from '../support/browser.ts';
+import { openWindow } from '../support/window-feed.ts';
+
+afterAll(closeBrowser);
+
+const [ONE, TWO, THREE] = [
+  'attic:47900',
+  'cellar:47900',
+  'a-machine-with-a-long-name.lab.example:47900',
+];
+
+function member(host: string, over: Partial<PoolReport['gateways'][number]> = {}) {
+  return {
+    id: `gw_${host}`,
+    host,
+    version: '0.1.0',
+    started_at: new Date(NOW - 7_200_000).toISOString(),
+    seen_ms: 800,
+    behind: 0,
+    leases: 2,
+    machines: 7,
+    in_flight: 3,
+    requests: 12_345,
+    ...over,
+  };
+}
+
+const POOL: PoolReport = {
+  gateway: `gw_${ONE}`,
+  database: 'connected',
+  problem: null,
+  gateways: [
+    member(ONE ?? ''),
+    member(TWO ?? '', { machines: 5, in_flight: 1, requests: 655, behind: 4 }),
+    member(THREE ?? '', { seen_ms: 90_000, machines: 0, in_flight: 0, requests: 0, leases: 0 }),
+  ],
+};
+
+const machines = {
+  revision: 1,
+  count: 12,
+  verified: 11,
+  pending: 1,
+  verifying: 0,
+  failed: 0,
+  serving: 11,
+  models: 2,
+  load: 40,
+};
+
+const opened = (pool: PoolReport | undefined, options: PageOptions = {}) => {
+  const report = pool === undefined ? status() : { ...status(), pool };
+  return openWindow(snapshot({ status: report, providers: machines }), '#/', options);
+};
+
+const SIZES = [320, 390, 1280].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+);
+
+test('the overview shows who is in the pool, what each does, and what of it is done here', async () => {
+  const page = await opened(POOL);
+  const card = page.getByRole('region', { name: 'Gateways of this pool' });
+  expect(await card.locator('.pool-totals dd').allInnerTexts()).toEqual([
+    '3',
+    '11 of 12',
+    expect.stringMatching(/^4\s*3 here$/),
+    expect.stringMatching(/^13K?.*here$/s),
+  ]);
+  const rows = await card.getByRole('listitem').allInnerTexts();
+  expect(rows[0]).toMatch(/attic:47900.*this one.*here.*version 0\.1\.0/s);
+  expect(rows[1]).toMatch(/4 commits/);
+  expect(rows[2]).toMatch(/silent.*last seen 1 min ago/s);
+});
+
+test('while the database is away it says so; without a pool there is nothing of it', async () => {
+  const problem = 'The pool’s database postgres://db.lan/switchyard does not answer (timeout).';
+  const page = await opened({ ...POOL, database: 'away', problem });
+  await page.getByText('The database is away.').waitFor();
+  await page.getByText(problem).waitFor();
+  const alone = await opened(undefined);
+  await alone.getByRole('heading', { name: 'Upstreams, in the order' }).waitFor();
+  expect(await alone.getByText('pool').count()).toBe(0);
+});
+
+test.each(SIZES)('at $width, $colorScheme, it fits and axe finds nothing wrong', async (size) => {
+  const { width, colorScheme } = size;
+  const page = await opened(POOL, { viewport: { width, height: 800 }, colorScheme });
+  await page.getByRole('region', { name: 'Gateways of this pool' }).waitFor();
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect({ over, violations: await axeViolations(page) }).toEqual({ over: 0, violations: [] });
+});

