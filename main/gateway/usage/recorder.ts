@@ -236,3 +236,11 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
   }
   return [...byTime.values()];
 }
+
+function partsOf({ parts }: HistoryRows): HistoryReport['parts'] {
+  return parts.flatMap(({ upstream, provider, model, figures }) =>
+    isUpstreamId(upstream)
+      ? [{ upstream, provider: provider || null, model: model || null, figures }]
+      : [],
+  );
+}
