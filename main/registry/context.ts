@@ -53,7 +53,10 @@ export async function lookInPool({ sharing }: RegistryContext): Promise<Refusal 
 }
 
 /** The whole stored provider, as it is now, of which `part` has changed; nobody else writes the own machine. */
-export function providerChange({ stored, isOwn }: TableEntry, part: ProviderPart): StoreChange {
+export function providerChange(
+  { stored, isOwn }: Pick<TableEntry, 'stored' | 'isOwn'>,
+  part: ProviderPart,
+): StoreChange {
   return { kind: 'provider', provider: stored, ...(isOwn ? {} : { part }) };
 }
 

@@ -51,8 +51,11 @@ export function createAbsorber(
 export async function writeAgain(id: string, parts: RegistryContext): Promise<void> {
   const entry = parts.table.get(id);
   if (entry === undefined) return;
+  const { stored, heardSequence: sequence, isOwn } = entry;
+  const heard = { stored: { ...stored, sequence }, isOwn };
   await Promise.all([
-    write([providerChange(entry, 'heartbeat')], parts),
+    // What another gateway heard, that one writes: here it may be older than it says.
+    ...(entry.isHeardHere ? [write([providerChange(heard, 'heartbeat')], parts)] : []),
     write([providerChange(entry, 'verification')], parts),
   ]);
 }
