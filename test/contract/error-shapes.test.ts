@@ -122,12 +122,3 @@ test('the body says what each upstream said, and nothing that is secret', async 
   );
   expect(answer.text).not.toContain('sk-');
 });
-
-test('the body says of an engine that still loads its model what to expect', async () => {
-  const engine = await startUpstream(error(503, 'Loading model'));
-  const { url } = await startGateway({ ONDEMAND_BASE_URL: engine.url });
-  const answer = await postJson(`${url}/v1/chat/completions`, HELLO);
-  expect(expectError(answer, 503, 'upstream_busy')).toMatch(
-    /ondemand: busy \(HTTP 503: it is starting up, .*try again/,
-  );
-});

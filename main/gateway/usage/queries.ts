@@ -74,6 +74,21 @@ function requestQueries(db: Database) {
   };
 }
 
+/** What the busiest machines did over time, and all others together. */
+function machineQuery(db: Database) {
+  const machines = db.prepare<object, MachineRow>(
+    `WITH busiest AS (
+       SELECT provider FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+       GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_MACHINES})
+     SELECT at - (at - @from) % @groupMs AS at,
+       iif(provider IN (SELECT provider FROM busiest), provider, '') AS machine, ${MACHINE_SUMS}
+     FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+     GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+  return (query: Pick<HistoryQuery, 'span' | 'from' | 'groupMs'>) =>
+    machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
+}
+
 export function createUsageQueries(db: Database): UsageQueries {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
@@ -85,15 +100,7 @@ export function createUsageQueries(db: Database): UsageQueries {
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
-  const machines = db.prepare<object, MachineRow>(
-    `WITH busiest AS (
-       SELECT provider FROM usage WHERE span = @span AND at >= @from AND provider <> ''
-       GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_MACHINES})
-     SELECT at - (at - @from) % @groupMs AS at,
-       iif(provider IN (SELECT provider FROM busiest), provider, '') AS machine, ${MACHINE_SUMS}
-     FROM usage WHERE span = @span AND at >= @from AND provider <> ''
-     GROUP BY 1, 2 ORDER BY 1, 2`,
-  );
+  const machines = machineQuery(db);
   const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
@@ -145,9 +152,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       points: points
         .all({ span, from, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
-      machines: machines
-        .all({ span, from, groupMs })
-        .map(({ at, machine, ...figures }) => ({ at, provider: machine, figures })),
+      machines: machines({ span, from, groupMs }),
       parts: parts.all({ span, from }).map(({ upstream, provider, model, ...figures }) => {
         return { upstream, provider, model, figures };
       }),

@@ -44,7 +44,7 @@ test('the eight busiest machines are told over time, and all others together', (
     place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },
     figures: { ...NO_USAGE, calls: n + 1, inputTokens: 10, firstTokenMs: 90, firstTokens: 1 },
   }));
-  const hosted = { ...increments[0]!.place, upstream: 'hosted_a', provider: '' };
+  const hosted = { at: NOW, upstream: 'hosted_a', provider: '', model: 'q', key: '' };
   const figures = { ...NO_USAGE, calls: 99 };
   queries.write({ nowMs: NOW, rows: [], increments: [...increments, { place: hosted, figures }] });
   const query = queryOf('hour', NOW);
