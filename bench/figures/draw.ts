@@ -19,7 +19,7 @@ export type Theme = keyof typeof THEMES;
 
 const WIDTH = 860;
 const HEIGHT = 210;
-const PANEL = { width: 272, gap: 22, left: 40, right: 8, top: 42, bottom: 40 };
+const PANEL = { width: 272, gap: 22, left: 40, right: 16, top: 42, bottom: 40 };
 
 /** The greatest cost that the axis shows: a number that is easily halved. */
 export function roundedUp(most: number): number {

@@ -69,7 +69,6 @@ export function createLifecycle(
   /** Servers of addresses that were given up, on which requests still run. */
   const retired = new Set<Server>();
   let listening: Listening | null = null;
-  /** Asked by each request. */
   let isShared = false;
   let stopping = false;
   let isMoving = false;
@@ -112,8 +111,7 @@ export function createLifecycle(
       const tryBind = () => bind(gateway.host, gateway.port, makeServer);
       const bound = await bindPatiently(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
-        const { isPortTaken, message } = bound;
-        return { ok: false, isPortTaken, message };
+        return { ok: false, isPortTaken: bound.isPortTaken, message: bound.message };
       }
       listenAt(bound.listening);
       log('info', 'started', { url: urlsOf(bound.listening).url });

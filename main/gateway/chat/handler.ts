@@ -106,11 +106,10 @@ async function answer(
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const limit = limitOf(deps);
-  const { maxBytes } = limit;
-  const { share, endpoint } = caller;
+  const limits = { maxBytes: limit.maxBytes, share: caller.share, clock: deps.clock };
   const reading =
     refusedAtHead(req, caller) ??
-    requestFrom(await readBody(req, { maxBytes, share, clock: deps.clock }), req, endpoint, limit);
+    requestFrom(await readBody(req, limits), req, caller.endpoint, limit);
   const read = reading instanceof Promise ? await reading : reading;
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {

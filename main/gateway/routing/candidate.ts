@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
@@ -88,6 +88,9 @@ export class SkippedCandidate implements Candidate {
     return this.failed();
   }
 }
+
+/** Most upstreams of most plans; they have no state. */
+export const NOT_CONFIGURED = mapUpstreams((id) => new SkippedCandidate(id, 'not_configured'));
 
 type SingleState =
   | { readonly kind: 'ahead' }

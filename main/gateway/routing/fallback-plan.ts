@@ -1,4 +1,4 @@
-import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
@@ -12,6 +12,7 @@ import {
   type CallFilter,
   type Candidate,
   type Dispatch,
+  NOT_CONFIGURED,
   SingleCandidate,
   SkippedCandidate,
 } from './candidate.ts';
@@ -53,9 +54,6 @@ type PlanState =
 type LocalState = 'in_turn' | 'deferred' | 'lost';
 
 const ANY: CallFilter = () => true;
-
-/** Most upstreams of most plans; they have no state. */
-const NOT_CONFIGURED = mapUpstreams((id) => new SkippedCandidate(id, 'not_configured'));
 
 /** The upstreams of one request in the order in which they are called, and the outcomes so far. */
 export class FallbackPlan {

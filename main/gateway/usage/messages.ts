@@ -14,9 +14,6 @@ export interface UsageWorkerData {
   readonly nowMs: number;
 }
 
-/** So many requests are shown after a start; the database keeps more of them. */
-export const ROWS_AT_START = 100;
-
 /** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;

@@ -8,8 +8,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
 import { reportOf } from './history-report.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type HistoryRows, ROWS_AT_START } from './messages.ts';
+import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
+import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
 import { createTally, minuteOf, NO_USAGE } from './tally.ts';
@@ -52,9 +53,6 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/** Thousands of rows, held until the next write, would cost the collector more than all else that is recorded. */
-const MAX_HELD_ROWS = 4 * ROWS_AT_START;
-
 /** A killed process loses at most what it counted in this time. */
 const WRITE_DELAY_MS = 500;
 
@@ -73,16 +71,15 @@ export function createUsageRecorder(
   },
 ): UsageRecorder {
   const tally = createTally();
-  let rows: RequestRow[] = [];
+  const held = createHeldRows();
   let cancelTimer: (() => void) | null = null;
 
   function write(): void {
     cancelTimer?.();
     cancelTimer = null;
-    const increments = tally.take();
+    const [increments, rows] = [tally.take(), held.take()];
     if (increments.length === 0 && rows.length === 0) return;
     store.write({ nowMs: clock.now(), increments, rows });
-    rows = [];
   }
 
   function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
@@ -91,7 +88,7 @@ export function createUsageRecorder(
   }
 
   function add(place: UsagePlace, figures: Partial<UsageFigures>): void {
-    tally.add({ at: minuteOf(clock.now()), ...place }, figures);
+    tally.add({ ...place, at: minuteOf(clock.now()) }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -112,11 +109,9 @@ export function createUsageRecorder(
     requestEnded(row) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
-      const hasFallenBack = row.fallbackReason !== 'none';
-      const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
-      addForAll(row.key, ended);
-      rows.push(row);
-      if (rows.length > MAX_HELD_ROWS) rows = newestOf(rows);
+      const fallbacks = Number(row.fallbackReason !== 'none');
+      addForAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) });
+      held.add(row);
     },
     async history(range) {
       write();
@@ -141,11 +136,34 @@ export function createUsageRecorder(
   };
 }
 
-/** As many as a start can show: of those that were answered, and of all others. */
+/** Older rows are dropped once so many more are held than the database will keep. */
+const ROWS_IN_EXCESS = 250;
+
+/** The rows until the next write. */
+function createHeldRows() {
+  let rows: RequestRow[] = [];
+  let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+  return {
+    add(row: RequestRow): void {
+      rows.push(row);
+      if (rows.length < maxRows) return;
+      rows = newestOf(rows);
+      maxRows = rows.length + ROWS_IN_EXCESS;
+    },
+    take(): readonly RequestRow[] {
+      const taken = rows;
+      rows = [];
+      maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+      return taken;
+    },
+  };
+}
+
+/** Those that the database keeps, of the ones answered and of all others; writing more would cost as much again. */
 function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const isDone = ({ state }: RequestRow) => state === 'done';
   const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
-  const kept = new Set(newest.flatMap((each) => each.slice(-ROWS_AT_START)));
+  const kept = new Set(newest.flatMap((each) => each.slice(-MAX_REQUESTS)));
   return rows.filter((row) => kept.has(row));
 }
 

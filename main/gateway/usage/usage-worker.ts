@@ -4,7 +4,6 @@ import { codeOf, openUsageDatabase } from './database.ts';
 import { answerTo } from './answers.ts';
 import {
   NOTHING_BEFORE,
-  ROWS_AT_START,
   type UsageMessage,
   type UsageReply,
   type UsageWorkerData,
@@ -13,6 +12,9 @@ import { createUsageQueries } from './queries.ts';
 import { HOUR_MS } from './spans.ts';
 
 /* The thread of the usage database, so that no query and no disk can block the gateway. */
+
+/** Rows of the live feed after a start. */
+const ROWS_AT_START = 100;
 
 function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   const say = (reply: UsageReply) => port.postMessage(reply);

@@ -6,7 +6,7 @@ import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { request } from '../../renderer/builders.ts';
 
-test('of a burst all requests are counted, and the newest rows are written: of those answered, and of all others', () => {
+test('of a burst all requests are counted, and the thousand newest rows are written: of those answered, and of all others', () => {
   const loaded = loadConfig({}, {});
   if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const clock = createManualClock();
@@ -23,15 +23,15 @@ test('of a burst all requests are counted, and the newest rows are written: of t
     budgets: { spent() {} },
     keyLimits: { requested() {}, used() {} },
   });
-  const failed = Array.from({ length: 150 }, (_, n) => request(`f${n}`, { state: 'failed' }));
+  const failed = Array.from({ length: 1500 }, (_, n) => request(`f${n}`, { state: 'failed' }));
   const done = Array.from({ length: 5000 }, (_, n) => request(`d${n}`, { state: 'done' }));
   for (const row of [...failed, ...done]) recorder.requestEnded(row);
   void recorder.close();
   const [write] = writes;
   expect(writes).toHaveLength(1);
-  expect(write?.increments).toMatchObject([{ figures: { calls: 5150, failures: 150 } }]);
+  expect(write?.increments).toMatchObject([{ figures: { calls: 6500, failures: 1500 } }]);
   const rows = write?.rows ?? [];
-  expect(rows.length).toBeLessThan(500);
-  expect(rows.filter(({ state }) => state === 'failed')).toEqual(failed.slice(-100));
-  expect(rows.slice(-100)).toEqual(done.slice(-100));
+  expect(rows.length).toBeLessThan(2500);
+  expect(rows.filter(({ state }) => state === 'failed')).toEqual(failed.slice(-1000));
+  expect(rows.slice(-1000)).toEqual(done.slice(-1000));
 });

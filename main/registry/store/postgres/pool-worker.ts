@@ -35,6 +35,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     clock,
     session: () => keeper.current(),
     onFailure: (error: unknown) => keeper.giveUp(error),
+    problem: () => problem,
   };
   const { session, onFailure } = edges;
   const { times = POOL_TIMES } = data;
@@ -47,7 +48,6 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const leases = createLeases(clock, data.gateway.run, times);
   const queue = createWriteQueue({
     ...edges,
-    problem: () => problem,
     onSettled: (writes) => say({ kind: 'settled', writes }),
   });
   const reader = createPoolReader({
@@ -110,16 +110,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     port.close();
   }
 
-  const parts = {
-    ...edges,
-    run: data.gateway.run,
-    shown,
-    queue,
-    reader,
-    leases,
-    say,
-    problem: () => problem,
-  };
+  const parts = { ...edges, run: data.gateway.run, shown, queue, reader, leases, say };
   port.on('message', (request: PoolRequest) => void answer(request, parts, end));
 }
 
