@@ -166,6 +166,7 @@ export type UpstreamTest =
     }
   | {
       readonly ok: false;
+      /** As of a request, or `starting`: one's own engine loads its model. */
       readonly reason: string;
       /** In the upstream's own words where it has any. */
       readonly message: string;

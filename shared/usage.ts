@@ -78,6 +78,24 @@ export interface HistoryPoint {
   readonly upstreams: Readonly<Partial<Record<UpstreamId, UsageFigures>>>;
 }
 
+/** What is kept of a machine's calls over time. */
+export const MACHINE_FIGURES = [
+  'calls',
+  'inputTokens',
+  'outputTokens',
+  'firstTokenMs',
+  'firstTokens',
+] as const satisfies readonly FigureName[];
+
+export type MachineFigures = Pick<UsageFigures, (typeof MACHINE_FIGURES)[number]>;
+
+/** A machine's calls over time. */
+export interface HistoryMachine {
+  /** Null: all but the busiest, together. */
+  readonly provider: string | null;
+  readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
+}
+
 /** `GET /api/v1/history` */
 export interface HistoryReport {
   readonly range: HistoryRange;
@@ -86,6 +104,8 @@ export interface HistoryReport {
   readonly stepMs: number;
   /** Steps in which nothing happened are left out. */
   readonly points: readonly HistoryPoint[];
+  /** The eight busiest, most calls first, and then the rest. */
+  readonly machines: readonly HistoryMachine[];
   /** At most 200, most tokens first. */
   readonly parts: readonly HistoryPart[];
   /** The same. */

@@ -48,6 +48,20 @@ describe('the test of an upstream', () => {
     expect(result).toMatchObject({ ok: false, reason, message: words });
   });
 
+  test('tells an engine that still loads its model from one that is busy', async () => {
+    for (const [words, reason] of [
+      ['Loading model', 'starting'],
+      ['server busy', 'busy'],
+    ] as const) {
+      const up = await startUpstream(error(503, words));
+      const { result } = await tested(
+        { ...at({ ondemand: up.url }), ONDEMAND_MODEL: 'large' },
+        'ondemand',
+      );
+      expect(result).toMatchObject({ ok: false, reason, message: words });
+    }
+  });
+
   test('never shows the key, whatever the upstream says', async () => {
     const up = await startUpstream(error(401, `Incorrect API key provided: ${KEY}`));
     const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });

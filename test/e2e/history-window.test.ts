@@ -1,7 +1,11 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
+import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
+import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import { minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
@@ -13,6 +17,33 @@ import { completion, json, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'key-of-the-tests-123';
 const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 };
+
+/** What an earlier run kept of ten machines. */
+function directoryWithMachines(): string {
+  const dataDirectory = temporaryDirectory();
+  const opened = openUsageDatabase(join(dataDirectory, 'usage.db'), Date.now());
+  if (opened.kind === 'unusable') throw new Error(opened.message);
+  const increments = Array.from({ length: 200 }, (_, n) => ({
+    place: {
+      at: minuteOf(Date.now()) - (n % 20) * 60_000,
+      upstream: 'local',
+      provider: `${n % 10}f0c4d2e-machine`,
+      model: 'qwen3',
+      key: '',
+    },
+    figures: {
+      ...NO_USAGE,
+      calls: 1 + (n % 10),
+      inputTokens: 900 + 7 * n,
+      outputTokens: 300,
+      firstTokenMs: 200 + n,
+      firstTokens: 1,
+    },
+  }));
+  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [] });
+  opened.db.close();
+  return dataDirectory;
+}
 
 async function start() {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
@@ -28,7 +59,7 @@ async function start() {
   const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { loaded, dataDirectory: directoryWithMachines(), windowDirectory: WINDOW_DIRECTORY },
     {
       openStore: remembering({ providers: [], enrollments: [], documents: {} }),
       openUsage: openUsageStore,
@@ -69,6 +100,17 @@ test.each([
       .and(page.locator('[aria-current]'))
       .waitFor();
     await page.getByRole('cell', { name: 'model-a' }).waitFor();
+    const machines = page.getByRole('region', { name: 'Each machine' });
+    await machines.getByRole('img', { name: /^9f0c4d2e: 200; highest 100 at/ }).waitFor();
+    expect(await machines.getByText('All other machines').count()).toBe(3);
+    // Under the pointer nothing moves; what is new is in the table, and then here.
+    const calls = page.getByRole('img', { name: /^Hosted A: 1; highest 1 at/ });
+    await calls.hover();
+    await chat(url, HELLO, bearer(KEY));
+    await page.getByRole('row', { name: /Hosted A model-a 2 / }).waitFor();
+    expect(await calls.count()).toBe(1);
+    await page.mouse.move(0, 0);
+    await page.getByRole('img', { name: /^Hosted A: 2;/ }).waitFor();
     await page.getByRole('rowheader', { name: 'key 1' }).waitFor();
     expect(await page.locator('.chart rect').count()).toBeGreaterThan(0);
     await page.getByText('As a table').click();

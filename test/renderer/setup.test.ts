@@ -62,6 +62,14 @@ describe('the words of a test', () => {
       detail: 'Bad key',
     });
   });
+
+  test('that met an engine which still loads its model say so, and what to expect', () => {
+    const message = 'Loading model';
+    const result = { ok: false, reason: 'starting', message, totalMs: 9 } as const;
+    const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
+    expect([tone, word]).toEqual(['amber', 'Starting up.']);
+    for (const text of [detail, brief]) expect(text).toMatch(/minutes.*[Tt]est again/);
+  });
 });
 
 test('what is said of the engines of this machine fits what was found', () => {

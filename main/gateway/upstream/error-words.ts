@@ -6,6 +6,8 @@ import { errorMessage } from './completion.ts';
 export interface ErrorWords {
   readonly saysQuota: boolean;
   readonly saysBusy: boolean;
+  /** Of those that are busy: it is starting up. */
+  readonly saysLoading: boolean;
   readonly saysModel: boolean;
   readonly saysModelNotFound: boolean;
   /** Something that a request refers to by its id is missing. */
@@ -21,6 +23,8 @@ export interface ErrorWords {
 /** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", full queues. */
 const BUSY =
   /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
+/** llama-server's "Loading model" and a host's "warming up". */
+const LOADING = /\b(loading|starting|warming)\b/i;
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
@@ -57,6 +61,7 @@ export function errorWords(body: Buffer): ErrorWords {
   return {
     saysQuota: codes.includes('insufficient_quota'),
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
+    saysLoading: LOADING.test(message),
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
     saysModelNotFound: MODEL_NOT_FOUND.test(message),
     saysObject: codes.includes('previous_response_not_found') || OBJECT.test(message),

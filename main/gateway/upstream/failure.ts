@@ -201,6 +201,8 @@ const ROWS: readonly Row[] = [
 /** Other 404s, 405, 3xx and whatever else an endpoint should not answer. */
 const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
 
+const STARTING = ': it is starting up, which can take minutes; try again then';
+
 function classifyStatus(
   seen: ErrorResponse,
   { upstream, endpoint }: Called,
@@ -222,7 +224,8 @@ function classifyStatus(
     fallBack,
     response: reason === 'unsupported_input' ? asRequestFault(seen, facts.words.message) : seen,
     retryAfterMs: retryAfterMs(headers, nowMs),
-    detail: `HTTP ${status}`,
+    detail:
+      reason === 'busy' && facts.words.saysLoading ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
   };
 }
 

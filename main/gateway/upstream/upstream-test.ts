@@ -108,11 +108,16 @@ function refused(
   seen: Exclude<Seen, AnswerSeen>,
   { upstream, endpoint, secrets }: UpstreamCall,
   nowMs: number,
-): { readonly reason: Failure['reason']; readonly message: string } {
+): { readonly reason: Failure['reason'] | 'starting'; readonly message: string } {
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
   const { reason, detail } = classify(seen, { upstream, endpoint }, nowMs);
-  const words = seen.kind === 'status' ? errorWords(bodyWithout(secrets, seen.body)).message : '';
-  return { reason, message: (words === '' ? detail : words).slice(0, MAX_MESSAGE_LENGTH) };
+  const words = seen.kind === 'status' ? errorWords(bodyWithout(secrets, seen.body)) : null;
+  const isStarting = reason === 'busy' && words?.saysLoading === true;
+  const message = words === null || words.message === '' ? detail : words.message;
+  return {
+    reason: isStarting ? 'starting' : reason,
+    message: message.slice(0, MAX_MESSAGE_LENGTH),
+  };
 }

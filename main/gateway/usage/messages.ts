@@ -1,4 +1,4 @@
-import type { UsageFigures } from '#shared/usage.ts';
+import type { MachineFigures, UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import type { PeriodSum } from './period-sums.ts';
@@ -42,6 +42,13 @@ interface UpstreamAt {
   readonly figures: UsageFigures;
 }
 
+interface MachineAt {
+  readonly at: number;
+  /** Empty: all but the busiest, together. */
+  readonly provider: string;
+  readonly figures: MachineFigures;
+}
+
 interface PartRow {
   readonly upstream: string;
   readonly provider: string;
@@ -67,6 +74,7 @@ export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyToke
 
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
+  readonly machines: readonly MachineAt[];
   readonly parts: readonly PartRow[];
   readonly keys: readonly KeyRow[];
   readonly today: UsageFigures;

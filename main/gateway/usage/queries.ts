@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3';
-import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
+import {
+  FIGURE_NAMES,
+  MACHINE_FIGURES,
+  type MachineFigures,
+  type UsageFigures,
+} from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import type { HistoryQuery, HistoryRows, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
 import type { PeriodSum } from './period-sums.ts';
@@ -36,8 +41,12 @@ export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
 
+/** Named over time; a hundred machines would be a hundred graphs that nobody reads. */
+const MAX_MACHINES = 8;
+
 const COLUMNS = FIGURE_NAMES.join(', ');
 const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ');
+const MACHINE_SUMS = MACHINE_FIGURES.map((name) => `sum(${name}) AS ${name}`).join(', ');
 const VALUES = FIGURE_NAMES.map((name) => `@${name}`).join(', ');
 const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ');
 
@@ -65,6 +74,21 @@ function requestQueries(db: Database) {
   };
 }
 
+/** What the busiest machines did over time, and all others together. */
+function machineQuery(db: Database) {
+  const machines = db.prepare<object, MachineRow>(
+    `WITH busiest AS (
+       SELECT provider FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+       GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_MACHINES})
+     SELECT at - (at - @from) % @groupMs AS at,
+       iif(provider IN (SELECT provider FROM busiest), provider, '') AS machine, ${MACHINE_SUMS}
+     FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+     GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+  return (query: Pick<HistoryQuery, 'span' | 'from' | 'groupMs'>) =>
+    machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
+}
+
 export function createUsageQueries(db: Database): UsageQueries {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
@@ -76,6 +100,7 @@ export function createUsageQueries(db: Database): UsageQueries {
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
+  const machines = machineQuery(db);
   const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
@@ -127,6 +152,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       points: points
         .all({ span, from, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
+      machines: machines({ span, from, groupMs }),
       parts: parts.all({ span, from }).map(({ upstream, provider, model, ...figures }) => {
         return { upstream, provider, model, figures };
       }),
@@ -144,6 +170,8 @@ export function createUsageQueries(db: Database): UsageQueries {
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }
+
+type MachineRow = { readonly at: number; readonly machine: string } & MachineFigures;
 
 /** Figures beside columns that say of what. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;

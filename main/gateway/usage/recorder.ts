@@ -1,19 +1,14 @@
-import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type {
-  HistoryPoint,
-  HistoryRange,
-  HistoryReport,
-  Tokens,
-  UsageFigures,
-} from '#shared/usage.ts';
+import type { HistoryRange, HistoryReport, Tokens, UsageFigures } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
+import { reportOf } from './history-report.ts';
 import type { KeyLimits } from './key-limits.ts';
-import type { HistoryQuery, HistoryRows } from './messages.ts';
+import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
@@ -184,6 +179,7 @@ const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
 
 const NOTHING: HistoryRows = {
   points: [],
+  machines: [],
   parts: [],
   keys: [],
   today: NO_USAGE,
@@ -209,38 +205,4 @@ function figuresOf(
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),
   };
-}
-
-function reportOf(found: HistoryRows, { from, stepMs }: HistoryQuery) {
-  return {
-    from,
-    stepMs,
-    points: pointsOf(found),
-    parts: partsOf(found),
-    keys: found.keys,
-    today: found.today,
-    thisMonth: found.thisMonth,
-  };
-}
-
-function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
-  const byTime = new Map<number, HistoryPoint>();
-  for (const { at, upstream, figures } of points) {
-    const point = byTime.get(at) ?? { at, figures: NO_USAGE, upstreams: {} };
-    byTime.set(
-      at,
-      upstream === ''
-        ? { ...point, figures }
-        : { ...point, upstreams: { ...point.upstreams, [upstream]: figures } },
-    );
-  }
-  return [...byTime.values()];
-}
-
-function partsOf({ parts }: HistoryRows): HistoryReport['parts'] {
-  return parts.flatMap(({ upstream, provider, model, figures }) =>
-    isUpstreamId(upstream)
-      ? [{ upstream, provider: provider || null, model: model || null, figures }]
-      : [],
-  );
 }

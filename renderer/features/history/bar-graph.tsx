@@ -5,14 +5,16 @@ const HEIGHT = 120;
 /** Of a step; the rest is the gap to the next. */
 const BAR_SHARE = 0.8;
 
-/** The bars alone, stretched over the box that CSS gives it; figures for those who cannot see them stand elsewhere. */
+/** The bars alone, stretched over the box that CSS gives it; without a label their figures stand elsewhere. */
 export function BarGraph({
   bars,
   titleOf,
+  label,
   className,
 }: {
   readonly bars: readonly Bar[];
   readonly titleOf?: (bar: Bar) => string;
+  readonly label?: string;
   readonly className?: string;
 }) {
   return (
@@ -20,7 +22,7 @@ export function BarGraph({
       className={className}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
-      aria-hidden="true"
+      {...(label === undefined ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}
     >
       {bars.map((bar) => (
         <rect

@@ -29,7 +29,10 @@ export const MEASURES: readonly Measure[] = [
 ];
 
 /** The mean. */
-export function firstTokenMs({ firstTokenMs: sum, firstTokens }: UsageFigures): number | null {
+export function firstTokenMs({
+  firstTokenMs: sum,
+  firstTokens,
+}: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>): number | null {
   return firstTokens === 0 ? null : sum / firstTokens;
 }
 
@@ -52,25 +55,44 @@ export interface Bars {
 }
 
 /** Steps without a value have no bar. */
-export function barsOf(
-  { from, to, stepMs, points }: HistoryReport,
-  { of }: Pick<Measure, 'of'>,
-): Bars {
-  const steps = Math.max(1, Math.ceil((to - from) / stepMs));
-  const values = points.flatMap(({ at, figures }) => {
+export function barsOf(report: HistoryReport, { of }: Pick<Measure, 'of'>): Bars {
+  const values = valuesOf(report.points, of);
+  const max = Math.max(0, ...values.map(({ value }) => value));
+  return { bars: barsUpTo(report, values, max), max };
+}
+
+interface ValueAt {
+  readonly at: number;
+  readonly value: number;
+}
+
+export function valuesOf<F>(
+  points: readonly { readonly at: number; readonly figures: F }[],
+  of: (figures: F) => number | null,
+): readonly ValueAt[] {
+  return points.flatMap(({ at, figures }) => {
     const value = of(figures);
     return value === null || value === 0 ? [] : [{ at, value }];
   });
-  const max = Math.max(0, ...values.map(({ value }) => value));
-  const bars = values.map(({ at, value }) => ({
+}
+
+type Steps = Pick<HistoryReport, 'from' | 'to' | 'stepMs'>;
+
+export const stepCount = ({ from, to, stepMs }: Steps) =>
+  Math.max(1, Math.ceil((to - from) / stepMs));
+
+/** Days are not all equally long. */
+export const stepOf = ({ from, stepMs }: Steps, at: number) => Math.round((at - from) / stepMs);
+
+export function barsUpTo(report: Steps, values: readonly ValueAt[], max: number): readonly Bar[] {
+  const steps = stepCount(report);
+  return values.map(({ at, value }) => ({
     at,
     value,
-    // Days are not all equally long.
-    x: Math.round((at - from) / stepMs) / steps,
+    x: stepOf(report, at) / steps,
     width: 1 / steps,
     height: value / max,
   }));
-  return { bars, max };
 }
 
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });

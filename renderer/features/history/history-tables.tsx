@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
-import { formatCount } from '../../text/format.ts';
+import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
+import { firstTokenMs, MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
 
 const words = t.history;
 
@@ -19,15 +19,19 @@ export function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
   return (
     <FigureTable label={words.byUpstream} columns={words.columns}>
-      {parts.map(({ upstream, provider, model, figures }) => (
-        <tr key={`${upstream} ${provider} ${model}`}>
-          <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
-          <td className="history-name">{model ?? '–'}</td>
-          <CountCells figures={figures} />
-          <td>{tokensPerSecond(figures)?.toFixed(1) ?? '–'}</td>
-          <MoneyCells figures={figures} currency={currency} />
-        </tr>
-      ))}
+      {parts.map(({ upstream, provider, model, figures }) => {
+        const first = firstTokenMs(figures);
+        return (
+          <tr key={`${upstream} ${provider} ${model}`}>
+            <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
+            <td className="history-name">{model ?? '–'}</td>
+            <CountCells figures={figures} />
+            <td>{first === null ? words.noValue : formatDuration(first)}</td>
+            <td>{tokensPerSecond(figures)?.toFixed(1) ?? words.noValue}</td>
+            <MoneyCells figures={figures} currency={currency} />
+          </tr>
+        );
+      })}
     </FigureTable>
   );
 }

@@ -1,4 +1,4 @@
-import { useCallback } from 'react';
+import { useCallback, useRef } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
 import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
 import type { History as HistoryApi } from '../../api/history.ts';
@@ -6,9 +6,13 @@ import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Fact } from '../../ui/fact.tsx';
+import { useHeld } from '../../ui/use-held.ts';
+import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { Chart } from './chart.tsx';
 import { MEASURES, moneyText } from './history-model.ts';
+import { machineSeries, upstreamSeries } from './series-model.ts';
+import { SeriesCharts } from './series-charts.tsx';
 import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
 
 const words = t.history;
@@ -28,6 +32,8 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
   const read = useCallback(() => history.read(range), [history, range]);
   const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
   const report = value?.range === range ? value : null;
+  const charts = useRef<HTMLDivElement>(null);
+  const drawn = useHeld(report, range, useInUse(charts));
   const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
   return (
     <section
@@ -72,11 +78,31 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
               value={moneyText(report.thisMonth.savedNano, report.currency)}
             />
           </dl>
-          <div className="charts">
-            {MEASURES.map((measure) => (
-              <Chart key={measure.id} report={report} measure={measure} />
-            ))}
-          </div>
+        </>
+      )}
+      <div ref={charts}>
+        {drawn !== null && (
+          <>
+            <div className="charts">
+              {MEASURES.map((measure) => (
+                <Chart key={measure.id} report={drawn} measure={measure} />
+              ))}
+            </div>
+            <SeriesCharts
+              title={words.overTime.upstreams}
+              report={drawn}
+              series={upstreamSeries(drawn, nameOf)}
+            />
+            <SeriesCharts
+              title={words.overTime.machines}
+              report={drawn}
+              series={machineSeries(drawn)}
+            />
+          </>
+        )}
+      </div>
+      {report !== null && (
+        <>
           <StepTable report={report} />
           {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
           {report.keys.length > 0 && <KeyTable report={report} />}

@@ -7,7 +7,7 @@ import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
 import { TimeAxis } from './time-axis.tsx';
 import { useHeldRows } from './use-held-rows.ts';
-import { useInUse } from './use-in-use.ts';
+import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
 import { t } from '../../text/t.ts';

@@ -11,7 +11,7 @@ export type TestState =
   | { readonly kind: 'refused'; readonly message: string };
 
 interface TestWords {
-  readonly tone: 'grey' | 'green' | 'red';
+  readonly tone: 'grey' | 'green' | 'amber' | 'red';
   readonly word: string;
   readonly detail: string;
   /** For places as narrow as a card. */
@@ -48,5 +48,6 @@ function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
 }
 
 function failedWords({ reason, message }: Extract<UpstreamTest, { ok: false }>): TestWords {
+  if (reason === 'starting') return { tone: 'amber', ...words.starting };
   return { tone: 'red', word: words.failed(reasonText(reason)), detail: message, brief: message };
 }

@@ -26,7 +26,9 @@ export const reasons = {
   bad_response: 'unusable answer',
   gateway_exhausted: 'gateway out of connections',
   outrun: 'lost the race',
-} satisfies Record<NamedReason, string> as Readonly<Record<string, string>>;
+  /** Of a test. */
+  starting: 'starting up',
+} satisfies Record<NamedReason | 'starting', string> as Readonly<Record<string, string>>;
 
 /** The same as a predicate, to follow the upstream's name. */
 export const deeds = {

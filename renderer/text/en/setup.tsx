@@ -76,6 +76,12 @@ export const setup = {
     answeredIn: (duration: string) => `answered in ${duration}`,
     detail: (model: string, facts: readonly string[]) =>
       `${model === '' ? 'It' : model} ${facts.join(' · ')}`,
+    starting: {
+      word: 'Starting up.',
+      detail:
+        'It is loading its model. That takes seconds for a small one and minutes for a large one on a cold GPU; test again then.',
+      brief: 'Loading its model, which can take minutes. Test again then.',
+    },
     failed: (reason: string) => `Failed: ${reason}.`,
   },
 };

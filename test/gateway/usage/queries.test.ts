@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
+import { reportOf } from '../../../main/gateway/usage/history-report.ts';
 import { createUsageQueries } from '../../../main/gateway/usage/queries.ts';
+import { queryOf } from '../../../main/gateway/usage/spans.ts';
+import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { request } from '../../renderer/builders.ts';
 
@@ -30,4 +33,29 @@ test('the last thousand that were answered are kept, and the last thousand of al
   expect([...kept].toSorted()).toEqual(
     [...failed, ...done.slice(-1000)].map(({ id }) => id).toSorted(),
   );
+});
+
+const NOW = Date.UTC(2026, 5, 10, 12, 30);
+const MINUTE_MS = 60_000;
+
+test('the eight busiest machines are told over time, and all others together', () => {
+  const queries = open();
+  const increments = Array.from({ length: 11 }, (_, n) => ({
+    place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },
+    figures: { ...NO_USAGE, calls: n + 1, inputTokens: 10, firstTokenMs: 90, firstTokens: 1 },
+  }));
+  const hosted = { at: NOW, upstream: 'hosted_a', provider: '', model: 'q', key: '' };
+  const figures = { ...NO_USAGE, calls: 99 };
+  queries.write({ nowMs: NOW, rows: [], increments: [...increments, { place: hosted, figures }] });
+  const query = queryOf('hour', NOW);
+  const { machines } = reportOf(queries.history(query), query);
+  const names = machines.map(({ provider }) => provider);
+  expect(names).toEqual(['m10', 'm9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3', null]);
+  expect(machines[0]?.points).toEqual([
+    {
+      at: NOW - 10 * MINUTE_MS,
+      figures: { calls: 11, inputTokens: 10, outputTokens: 0, firstTokenMs: 90, firstTokens: 1 },
+    },
+  ]);
+  expect(machines[8]?.points.map((point) => point.figures.calls)).toEqual([3, 2, 1]);
 });
