@@ -35,6 +35,8 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
   let heardTicks = -Infinity;
   let isRunning = false;
   let isTelling = false;
+  /** News came while it told. */
+  let isAgain = false;
   let dueTicks = Infinity;
   let cancelTimer = () => {};
 
@@ -45,8 +47,6 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
     dueTicks = ticks;
     cancelTimer = clock.after(ms, () => void tell());
   }
-
-  let isAgain = false;
 
   async function tell(): Promise<void> {
     dueTicks = Infinity;

@@ -43,6 +43,7 @@ export class Cancellation implements CancelSignal {
 
   /** A listener that another one removes meanwhile is not called. */
   abort(): void {
+    if (this.#aborted) return;
     this.#aborted = true;
     for (const listener of this.#listeners) if (this.#listeners.includes(listener)) listener();
     this.#listeners = [];

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { type Host } from '../../main/app/app.ts';
+import type { Host } from '../../main/app/app.ts';
 import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';

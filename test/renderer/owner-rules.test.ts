@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
-import { type Host } from '../../main/app/app.ts';
+import type { Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import {
   limitOf,

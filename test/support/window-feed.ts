@@ -3,7 +3,7 @@ import express, { type Response } from 'express';
 import type { Page } from 'playwright-core';
 import type { LiveDelta, LiveSnapshot } from '#shared/live.ts';
 import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { type PageOptions } from './browser.ts';
+import type { PageOptions } from './browser.ts';
 import { listening } from './listening.ts';
 import { openPage } from './page.ts';
 

@@ -20,6 +20,8 @@ const FULL: readonly (readonly [says: string, status: number, Script])[] = [
   ],
 ];
 
+const STARTING = ': it is starting up, which can take minutes; try again then';
+
 describe('a local that is full', () => {
   test.each(FULL)('(%s, %i) is spilled over at once as busy', async (_says, _status, script) => {
     const local = await startUpstream(script, answers('never'));
@@ -35,14 +37,14 @@ describe('a local that is full', () => {
     expect(local.calls).toHaveLength(1);
   });
 
-  test.each(FULL)('(%s, %i) as the last word is a 503 for 2 s', async (_says, status, script) => {
+  test.each(FULL)('(%s, %i) as the last word is a 503 for 2 s', async (says, status, script) => {
     const local = await startUpstream(script);
     const gateway = await startGateway(at({ local: local.url }));
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
         status: 503,
         code: 'upstream_busy',
-        last: ['local', `busy (HTTP ${status})`],
+        last: ['local', `busy (HTTP ${status}${says.startsWith('loading') ? STARTING : ''})`],
         retryAfter: '2',
       }),
     );

@@ -1,4 +1,4 @@
-import { type Clock, type CancelSignal } from '../../platform/clock.ts';
+import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { createFairQueue } from './fair-queue.ts';
 
 /** Limits the requests that run at the same time; more of them wait for a moment. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Clock, type CancelSignal } from '../../platform/clock.ts';
+import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { BytesSeen } from '../upstream/attempt.ts';
 import type { RelayEnd } from './relay.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Clock, type CancelSignal } from '../../platform/clock.ts';
+import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { GatewayError, UpstreamErrorCode } from '../http/errors.ts';

@@ -1,4 +1,4 @@
-import { type Clock, type CancelSignal } from '../../platform/clock.ts';
+import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
 import { drain, bufferEvents } from '../../platform/http/handover.ts';
 import type {
