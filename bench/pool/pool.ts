@@ -134,6 +134,7 @@ async function measure(
   }));
   const lags = count > 1 ? await lagsBetween(registries, LAG_MS) : [];
   const outcome = await fleet.outcome;
+  await fleet.end();
   await Promise.all(gateways.map(({ child }) => terminate(child)));
   const heartbeatsPerS = (machines * 1000) / HEARTBEAT_MS;
   const heartbeats = (heartbeatsPerS * WATCHED_MS) / 1000;

@@ -118,10 +118,7 @@ export async function startFleet(children: Children, order: FleetOrder) {
   child.on('message', (reply: FleetReply) => {
     if (reply === 'ready') ready.resolve();
     else if ('error' in reply) fail(`the machines: ${reply.error}`);
-    else {
-      outcome.resolve(reply);
-      child.disconnect();
-    }
+    else outcome.resolve(reply);
   });
   child.once('exit', (code) => fail(`the machines ended with code ${code}`));
   // Whoever waits hears of it; before that it is nobody's unhandled rejection.
