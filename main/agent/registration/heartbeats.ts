@@ -84,7 +84,9 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     // An unreachable registry gains nothing from news: the back-off stands.
     if (failures > 0 || dueTicks === null) return;
     const soon = Math.max(clock.ticks() + DEBOUNCE_MS, begunTicks + MIN_GAP_MS);
-    if (soon < dueTicks) schedule(soon);
+    // The timer of one that is overdue was held up, as by a sleep, and may come late.
+    const isOverdue = dueTicks < clock.ticks();
+    if (soon < dueTicks || isOverdue) schedule(soon);
   }
 
   function hurry(): void {
