@@ -79,6 +79,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
   test('a second call changes the height of no row, and no words leave theirs', async () => {
     const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
     const page = await open([plain, ...ALL], { viewport });
+    await page.locator('.request').last().waitFor();
     const heights = await page
       .locator('.request')
       .evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
