@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } fro
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { asideName } from '../../platform/files.ts';
+import { migrate } from '../../platform/sqlite-schema.ts';
 
 export type OpenedUsage =
   | {
@@ -59,18 +60,10 @@ function open(path: string): Database {
   try {
     if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
       throw Object.assign(new Error('damaged'), { code: 'SQLITE_CORRUPT' });
-    const version = Number(db.pragma('user_version', { simple: true }));
-    if (version > SCHEMA.length) throw new NewerSchema();
+    if (migrate(db, SCHEMA).kind === 'newer') throw new NewerSchema();
     db.pragma('journal_mode = WAL');
     // A killed process loses nothing that was committed; only a power cut may take the last commits.
     db.pragma('synchronous = NORMAL');
-    for (const [index, step] of SCHEMA.entries()) {
-      if (index < version) continue;
-      db.transaction(() => {
-        db.exec(step);
-        db.pragma(`user_version = ${index + 1}`);
-      }).immediate();
-    }
     return db;
   } catch (error) {
     db.close();
@@ -85,7 +78,7 @@ function setAside(path: string, nowMs: number): string {
   return aside;
 }
 
-/** Step n sets `user_version` n. A released step is never changed; new ones are added at the end. */
+/** A released step is never changed; new ones are added at the end. */
 const SCHEMA: readonly string[] = [
   `CREATE TABLE usage (
      span TEXT NOT NULL,

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
+import { migrate } from '../../platform/sqlite-schema.ts';
 import { asideName } from '../../platform/files.ts';
 import { COUNT_SUFFIX, notedCount } from './enrolled-count.ts';
 import {
@@ -201,22 +202,3 @@ export const MIGRATIONS: readonly string[] = [
      json TEXT NOT NULL
    ) STRICT;`,
 ];
-
-type Migrated = { readonly kind: 'current' } | { readonly kind: 'newer'; readonly version: number };
-
-/**
- * Runs each missing step in a transaction of its own. A step that fails throws and leaves the file at the
- * step before; a newer schema is left untouched.
- */
-export function migrate(db: Database, migrations: readonly string[]): Migrated {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version > migrations.length) return { kind: 'newer', version };
-  for (const [index, step] of migrations.entries()) {
-    if (index < version) continue;
-    db.transaction(() => {
-      db.exec(step);
-      db.pragma(`user_version = ${index + 1}`);
-    }).immediate();
-  }
-  return { kind: 'current' };
-}

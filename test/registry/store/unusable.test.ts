@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { migrate, MIGRATIONS } from '../../../main/registry/store/database.ts';
+import { migrate } from '../../../main/platform/sqlite-schema.ts';
+import { MIGRATIONS } from '../../../main/registry/store/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import {
   document,
