@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { llamaServer } from './test/engine/find-server.ts';
 import { ProjectSequencer } from './test/support/sequencer.ts';
 
 /** Laws of pages in Chromium. */
@@ -28,6 +29,14 @@ const CONTRACT = ['test/contract/**/*.test.ts'];
 const CLIENTS = ['test/clients/*.test.ts'];
 const hasClients = existsSync(join(import.meta.dirname, 'test/clients/node_modules'));
 if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs and runs them.');
+
+/** Laws in front of a real llama.cpp: they skip themselves where there is none. */
+const ENGINE = ['test/engine/*.test.ts'];
+if (llamaServer() === null) {
+  console.log(
+    'SKIPPED: test/engine; no llama-server on the path, nor at SWITCHYARD_TEST_LLAMA_SERVER.',
+  );
+}
 
 /** All other laws: a file that no list names is found here. */
 const UNIT = ['test/**/*.test.ts'];
@@ -62,9 +71,17 @@ export default defineConfig({
       project('window', WINDOW, [], BUILT),
       project('e2e', E2E, WINDOW, BUILT),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
+      project('engine', ENGINE),
       project('wall', WALL),
       project('contract', CONTRACT),
-      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT, 'test/clients/**']),
+      project('unit', UNIT, [
+        ...WINDOW,
+        ...E2E,
+        ...WALL,
+        ...CONTRACT,
+        ...ENGINE,
+        'test/clients/**',
+      ]),
     ],
   },
 });

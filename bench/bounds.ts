@@ -158,11 +158,10 @@ export function soakBoundsOf({ beforeMb, afterMb }: SoakFigures): readonly Bound
 }
 
 /** What it holds the whole program to while nobody asks for anything. */
-export function idleBoundsOf({ cpuPercent, rssMb, delay }: IdleFigures): readonly Bound[] {
+export function idleBoundsOf({ cpuPercent, rssMb }: IdleFigures): readonly Bound[] {
   return [
     { what: 'CPU of one core', unit: ' %', measured: cpuPercent, most: 1, aim: null },
     { what: 'RSS, the most that was seen', unit: ' MB', measured: rssMb, most: 150, aim: null },
-    { what: 'event loop late, p99', unit: ' ms', measured: delay.p99Ms, most: 20, aim: null },
   ];
 }
 

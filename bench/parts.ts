@@ -58,7 +58,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   '--registry': { limitMs: 120_000, run: runRegistry },
   '--growth': { limitMs: 1_200_000, run: runGrowth },
   '--start': { limitMs: 600_000, run: runStart },
-  '--pool': { limitMs: 600_000, run: runPool },
+  '--pool': { limitMs: 1_200_000, run: runPool },
   '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
   '--against': { limitMs: 240_000, run: runAgainst },
@@ -159,9 +159,13 @@ async function runStart({ children, directory }: Surroundings): Promise<readonly
 
 /** Several gateways on one database, beside one that is alone. */
 async function runPool({ children, word }: Surroundings): Promise<readonly Bound[]> {
+  const othersShare = watchOthers([process.pid]);
   const figures = await benchPool(children, word, say);
+  const others = othersShare();
   const bounds = poolBoundsOf(figures);
   say(`\n${poolText(figures, bounds)}`);
+  sayOthers(others);
+  if (word === '') keepResult('pool', { figures, bounds }, others);
   return bounds;
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
+  BaseWindow,
   BrowserWindow,
   clipboard,
   dialog,
@@ -20,7 +21,8 @@ import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
 import { VERSION } from './app/package.ts';
-import { callRunning, findRunning } from './cli/running-app.ts';
+import { askForLink } from './cli/open.ts';
+import { EXIT } from './cli/outcome.ts';
 import {
   dataDirectory,
   fileProblem,
@@ -40,7 +42,7 @@ import { freePort } from './desktop/other-port.ts';
 import { createMemoryFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
 import { createTerminalCommand } from './desktop/terminal-command.ts';
-import { hasTrayPanel } from './desktop/tray.ts';
+import { openTrayPanel } from './desktop/tray-panel.ts';
 import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
@@ -63,6 +65,7 @@ const { env, execPath, platform } = process;
 /** Of Electron, what the shell uses. */
 const electron: ElectronApi = {
   app,
+  BaseWindow,
   BrowserWindow,
   clipboard,
   dialog,
@@ -91,6 +94,7 @@ function runApp(): Promise<void> {
     argv: process.argv,
     onUncaught: (listener) =>
       void process.on('uncaughtException', listener).on('unhandledRejection', listener),
+    onTerminated: (listener) => void process.on('SIGTERM', listener),
     clock: systemClock,
     preferences,
     crashFile: createMemoryFile(join(dataDir, 'desktop/crashes.json')),
@@ -105,7 +109,7 @@ function runApp(): Promise<void> {
       write: (saved) => windowFile.write(saved),
     },
     iconsDirectory: join(import.meta.dirname, 'icons'),
-    hasTrayPanel: () => hasTrayPanel(process.platform),
+    trayPanel: openTrayPanel(platform, process.pid),
   });
 }
 
@@ -173,12 +177,10 @@ async function compose(port: number | null): Promise<Composed> {
       throw error;
     }
   }
-  const running = findRunning(dataDir);
-  if (running === null) throw new Error(takenText(dataDir, claim.owner));
-  const call = { method: 'POST', path: 'sessions/codes' } as const;
-  const { body, error } = await callRunning<{ readonly link: string }>(running, call);
-  if (error !== null) throw new Error(error);
-  return { kind: 'elsewhere', link: body.link };
+  const asked = await askForLink(dataDir);
+  if (asked.kind === 'answered') return { kind: 'elsewhere', link: asked.body.link };
+  const isStarting = asked.exitCode === EXIT.notRunning;
+  throw new Error(isStarting ? takenText(dataDir, claim.owner) : asked.message);
 }
 
 async function composeHost(lock: DataLock): Promise<OwnHost> {

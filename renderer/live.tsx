@@ -71,7 +71,9 @@ export function Live(props: LiveProps) {
           onSelect={select}
         />
       )}
-      {route.page === 'chat' && <Chat {...{ data, chatting }} readModels={actions.readModels} />}
+      {route.page === 'chat' && (
+        <Chat {...{ data, now, chatting }} readModels={actions.readModels} />
+      )}
       {route.page === 'providers' && (
         <Providers
           {...{ data, control, settings, frozenAt, registry, agent, opened }}

@@ -2,12 +2,14 @@
 export interface JoinLine {
   /** Of the gateway, as in `http://192.168.1.10:47900`. */
   readonly url: string;
+  /** Of other gateways of the same pool. */
+  readonly others: readonly string[];
   readonly token: string;
 }
 
 /** Finds both in a pasted line, whichever command it is; null where one is missing. */
 export function parseJoinLine(text: string): JoinLine | null {
-  const url = /https?:\/\/[^\s'"()|/]+/.exec(text)?.[0];
+  const [url, ...others] = text.match(/https?:\/\/[^\s'"()|/,]+/g) ?? [];
   const token = /(?<!\w)[0-9a-f]{64}(?!\w)/.exec(text)?.[0];
-  return url === undefined || token === undefined ? null : { url, token };
+  return url === undefined || token === undefined ? null : { url, others, token };
 }

@@ -98,6 +98,16 @@ export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
 
+/** What a gateway has counted since its data directory was made, or all of a pool together. */
+const totals = {
+  requests: count,
+  /** Requests that were answered whole. */
+  answers: count,
+  fallbacks: count,
+  /** Of prompts and answers. */
+  tokens: count,
+};
+
 /** The gateways that share a database, as this one knows them (docs/pool.md). */
 const poolSchema = z.strictObject({
   /** This gateway. */
@@ -105,6 +115,8 @@ const poolSchema = z.strictObject({
   database: z.enum(['connected', 'away']),
   /** For people; null while it is connected. */
   problem: z.string().nullable(),
+  /** Of all gateways that ever were in the pool. */
+  totals: z.strictObject(totals),
   gateways: z.array(
     z.strictObject({
       id: z.string(),
@@ -119,9 +131,11 @@ const poolSchema = z.strictObject({
       leases: count,
       /** Machines whose last heartbeat came to it. */
       machines: count,
-      /** Chat requests under way, and all since it was set up. */
+      /** Machines in good standing by a verdict that it made since it started. */
+      verified: count,
+      /** Chat requests under way. */
       in_flight: count,
-      requests: count,
+      ...totals,
     }),
   ),
 });

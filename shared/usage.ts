@@ -97,7 +97,13 @@ export interface HistoryMachine {
 }
 
 /** `GET /api/v1/history` */
-export interface HistoryReport {
+export interface HistoryReport extends UsageHistory {
+  /** What the machines in it go by: their owner's names, else those of their hosts. Those that are gone are left out. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** What was used, as it is kept: by ids. */
+export interface UsageHistory {
   readonly range: HistoryRange;
   readonly from: number;
   readonly to: number;

@@ -4,6 +4,8 @@ import { verdict, type Bound } from '../kit/bound.ts';
 import type { Spread } from '../kit/numbers.ts';
 import type { Result, ResultName } from '../kit/results.ts';
 import { ratioText, whole } from '../kit/table.ts';
+import type { PoolFigures } from '../pool/pool.ts';
+import { POOL_COLUMNS, poolRows } from '../pool/report.ts';
 import { comparedRows, type Memory } from '../relay/report.ts';
 import type { Summary } from '../relay/summary.ts';
 import { START_COLUMNS } from '../start/report.ts';
@@ -20,6 +22,12 @@ export interface RelayFigures {
   readonly bounds: readonly Bound[];
 }
 
+/** What the pool's part keeps. */
+export interface PoolResult {
+  readonly figures: readonly PoolFigures[];
+  readonly bounds: readonly Bound[];
+}
+
 const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
@@ -32,6 +40,18 @@ function conditions({ node, processor, others }: Result<unknown>): string {
       : '';
   return `Node ${node.slice(1)}, two cores of ${processor}.${busy}`;
 }
+
+const boundsText = (bounds: readonly Bound[]) =>
+  tableOf(
+    ['bound', 'measured', 'at most', 'aim', ''],
+    bounds.map((bound) => [
+      bound.what,
+      `${bound.measured.toFixed(bound.unit === '×' ? 2 : 1)}${bound.unit}`,
+      `${bound.most}${bound.unit}`,
+      bound.aim === null ? '' : `${bound.aim}${bound.unit}`,
+      verdict(bound),
+    ]),
+  );
 
 function relayText(result: Result<RelayFigures>): string {
   const { rounds, summary, memory, bounds } = result.figures;
@@ -50,18 +70,16 @@ function relayText(result: Result<RelayFigures>): string {
         megabytes(name),
       ]),
     ),
-    tableOf(
-      ['bound', 'measured', 'at most', 'aim', ''],
-      bounds.map((bound) => [
-        bound.what,
-        `${bound.measured.toFixed(bound.unit === '×' ? 2 : 1)}${bound.unit}`,
-        `${bound.most}${bound.unit}`,
-        bound.aim === null ? '' : `${bound.aim}${bound.unit}`,
-        verdict(bound),
-      ]),
-    ),
+    boundsText(bounds),
   ].join('\n\n');
 }
+
+const poolText = (result: Result<PoolResult>) =>
+  [
+    conditions(result),
+    tableOf(POOL_COLUMNS, poolRows(result.figures.figures)),
+    boundsText(result.figures.bounds),
+  ].join('\n\n');
 
 function startText(result: Result<StartFigures>): string {
   // A result that was kept before a figure came to the bench has none of it.
@@ -130,6 +148,8 @@ export function sectionOf(name: ResultName, json: string): string {
       return growthText(result as Result<GrowthFigures>);
     case 'start':
       return startText(result as Result<StartFigures>);
+    case 'pool':
+      return poolText(result as Result<PoolResult>);
   }
 }
 

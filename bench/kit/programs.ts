@@ -105,6 +105,19 @@ export async function startGateway(
   return { ...program, dataDirectory };
 }
 
+/** What `npm run build` makes and people install, as it starts. */
+export const PACKAGE = join(ROOT, 'dist/node/switchyard.cjs');
+
+/** The gateway as people install it. */
+export async function startPackage(
+  children: Children,
+  dataDirectory: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Gateway> {
+  const program = await launch(children, [PACKAGE], BASE_URL, gatewayEnv(dataDirectory, env));
+  return { ...program, dataDirectory };
+}
+
 /** This checkout's gateway with a probe. */
 export async function startProbedGateway(
   children: Children,

@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 /** The parts whose figures docs/performance.md shows (`npm run figures`). */
-export const RESULT_NAMES = ['relay', 'growth', 'start'] as const;
+export const RESULT_NAMES = ['relay', 'growth', 'start', 'pool'] as const;
 export type ResultName = (typeof RESULT_NAMES)[number];
 
 /** Under what the figures came to be. */

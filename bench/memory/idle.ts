@@ -1,11 +1,13 @@
-/** What the whole headless program costs while nobody asks for anything: gateway, registry and agent. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+/**
+ * What the installed program costs while nobody asks for anything: gateway, registry and agent. Without a probe of its
+ * event loop: its timer, 200 times a second, would cost more than the program.
+ */
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { terminate, type Children } from '../kit/children.ts';
-import type { LoopDelay } from '../kit/loop-probe.ts';
-import { askProbe, startProbedGateway } from '../kit/programs.ts';
+import { PACKAGE, startPackage } from '../kit/programs.ts';
 import { cpuMs, rssMb } from '../kit/proc.ts';
 
 /** What five minutes of doing nothing brought. */
@@ -15,7 +17,6 @@ export interface IdleFigures {
   readonly cpuPercent: number;
   /** The most that was seen, a look every 10 s. */
   readonly rssMb: number;
-  readonly delay: LoopDelay;
 }
 
 const WATCHED_MS = 300_000;
@@ -25,15 +26,15 @@ const LOOK_MS = 10_000;
 
 /** Runs it, with an engine and a GPU tool that are stubs; the files go to `directory`. */
 export async function idle(children: Children, directory: string): Promise<IdleFigures> {
+  if (!existsSync(PACKAGE)) throw new Error('first: npm run build');
   const engine = await startEngine();
   const start = () => startProgram(children, directory, engine.port);
-  // The first start fills the cache of stripped types, as every machine's first start does.
+  // The first start fills the compile cache, as every machine's first start does.
   await terminate((await start()).child);
   const program = await start();
   const { child, port } = program;
   await pause(SETTLE_MS);
   await mustServe(port);
-  await askProbe(program);
   const [cpuBefore, begunAt] = [cpuMs(child.pid), performance.now()];
   let most = 0;
   for (let gone = 0; gone < WATCHED_MS; gone += LOOK_MS) {
@@ -42,16 +43,14 @@ export async function idle(children: Children, directory: string): Promise<IdleF
   }
   const watchedMs = performance.now() - begunAt;
   const cpuPercent = (100 * (cpuMs(child.pid) - cpuBefore)) / watchedMs;
-  const delay = await askProbe(program);
   await terminate(child);
   engine.close();
-  return { minutes: watchedMs / 60_000, cpuPercent, rssMb: most, delay };
+  return { minutes: watchedMs / 60_000, cpuPercent, rssMb: most };
 }
 
 function startProgram(children: Children, directory: string, enginePort: number) {
-  return startProbedGateway(children, join(directory, 'idle'), {
+  return startPackage(children, join(directory, 'idle'), {
     PATH: `${gpuTools(join(directory, 'tools'))}:${process.env['PATH'] ?? ''}`,
-    // For the probe, which comes before the program that sets its own.
     NODE_COMPILE_CACHE: join(directory, 'cache'),
     SWITCHYARD_AGENT: 'true',
     SWITCHYARD_AGENT_PORTS: '0',

@@ -1,13 +1,12 @@
 import { boundsTable, type Bound } from '../kit/bound.ts';
-import { short, whole } from '../kit/table.ts';
+import { whole } from '../kit/table.ts';
 import type { IdleFigures } from './idle.ts';
 import type { SoakFigures } from './soak.ts';
 
 /** What idling cost. */
-export function idleText({ minutes, delay }: IdleFigures, bounds: readonly Bound[]): string {
+export function idleText({ minutes }: IdleFigures, bounds: readonly Bound[]): string {
   const what = `Gateway, registry and agent with an engine and a GPU tool, idle for ${minutes.toFixed(1)} minutes.`;
-  const late = `Event loop late: p50 ${short(delay.p50Ms)} ms, most ${short(delay.mostMs)} ms.`;
-  return [what, boundsTable(bounds), late].join('\n\n');
+  return [what, boundsTable(bounds)].join('\n\n');
 }
 
 /** What the million requests came to. */

@@ -9,10 +9,26 @@ const aloneOf = ({ machines }: PoolFigures, all: readonly PoolFigures[]) =>
 const toAlone = (figures: PoolFigures, all: readonly PoolFigures[]) =>
   figures.cpuUsPerHeartbeat / (aloneOf(figures, all)?.cpuUsPerHeartbeat ?? Number.NaN);
 
-/** How the cost grows with machines and gateways. */
-export function poolText(all: readonly PoolFigures[], bounds: readonly Bound[]): string {
-  const rows = all.map((figures) => {
-    const { database, lagP50Ms, lagP99Ms } = figures;
+/** The heads of `poolRows`. */
+export const POOL_COLUMNS = [
+  'machines',
+  'gateways',
+  'heartbeats/s',
+  'unanswered',
+  'CPU µs each',
+  'to SQLite',
+  'database µs each',
+  'statements/s',
+  'KB/s written',
+  'answer p99 ms',
+  'loop p99 ms',
+  'lag p50/p99 ms',
+];
+
+/** A row for each number of machines and gateways. */
+export const poolRows = (all: readonly PoolFigures[]): readonly (readonly string[])[] =>
+  all.map((figures) => {
+    const { database, lag } = figures;
     return [
       whole(figures.machines),
       database === null ? '1, SQLite' : `${figures.gateways}`,
@@ -25,28 +41,13 @@ export function poolText(all: readonly PoolFigures[], bounds: readonly Bound[]):
       database === null ? '' : whole(database.kilobytes),
       short(figures.ackP99Ms),
       short(figures.loopP99Ms),
-      Number.isNaN(lagP99Ms) ? '' : `${short(lagP50Ms)} / ${short(lagP99Ms)}`,
+      lag === null ? '' : `${short(lag.p50Ms)} / ${short(lag.p99Ms)}`,
     ];
   });
-  const grown = table([
-    [
-      'machines',
-      'gateways',
-      'heartbeats/s',
-      'unanswered',
-      'CPU µs each',
-      'to SQLite',
-      'database µs each',
-      'statements/s',
-      'KB/s written',
-      'answer p99 ms',
-      'loop p99 ms',
-      'lag p50/p99 ms',
-    ],
-    ...rows,
-  ]);
-  return [grown, boundsTable(bounds)].join('\n\n');
-}
+
+/** How the cost grows with machines and gateways. */
+export const poolText = (all: readonly PoolFigures[], bounds: readonly Bound[]): string =>
+  [table([POOL_COLUMNS, ...poolRows(all)]), boundsTable(bounds)].join('\n\n');
 
 /** What several gateways are held to, with ten and thirty thousand machines. */
 export function poolBoundsOf(all: readonly PoolFigures[]): readonly Bound[] {
@@ -60,7 +61,7 @@ export function poolBoundsOf(all: readonly PoolFigures[]): readonly Bound[] {
       };
       return [
         { what: `CPU to SQLite, ${at}`, unit: '×', measured: cpu, most: 1.5, aim: null },
-        ms('lag p99', figures.lagP99Ms, 500),
+        ms('lag p99', figures.lag?.p99Ms ?? Number.NaN, 500),
         ms('event loop late, p99', figures.loopP99Ms, 20),
       ];
     });

@@ -1,29 +1,18 @@
 /**
- * The machines, in a process of their own: each sends its heartbeats on its own connection, signed
- * beforehand so that little is left to do while it counts, and answers the registry's checks.
+ * What the machines send, in a process of its own: each sends its heartbeats on its own connection, signed
+ * beforehand so that little is left to do while it counts.
  */
-import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { signHealth } from '../../main/platform/agent-identity.ts';
 import { messageOf } from '../../main/platform/errors.ts';
+import type { LinkFailure } from '../kit/linked.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { quantile } from '../kit/numbers.ts';
-import {
-  FLEET_HOST,
-  FLEET_MODEL,
-  FLEET_PORT,
-  gatewayTokens,
-  machineAt,
-  recordOf,
-  type Machine,
-} from './fleet.ts';
+import { machineAt, recordOf, type Machine } from './fleet.ts';
 
 /** What the machines are told. */
 export interface FleetOrder {
   /** Ports of the gateways, which take the machines in turn. */
   readonly ports: readonly number[];
-  /** The data directory of one of them, where the secret is that the tokens are made from. */
-  readonly directory: string;
   readonly machines: number;
   readonly heartbeatMs: number;
   readonly durationMs: number;
@@ -37,12 +26,10 @@ export interface FleetOutcome {
   readonly wrong: readonly string[];
   readonly ackP50Ms: number;
   readonly ackP99Ms: number;
-  /** Requests of the registry's checks that were answered. */
-  readonly checked: number;
 }
 
-/** First `ready` once everything is signed, then the outcome, or why there is none. */
-export type FleetReply = 'ready' | FleetOutcome | { readonly error: string };
+/** First `ready` once everything is signed, then the outcome. */
+export type FleetReply = 'ready' | FleetOutcome;
 
 const PATH = '/api/v1/providers/heartbeat';
 const TICK_MS = 5;
@@ -72,36 +59,8 @@ function signedHeartbeat(machine: Machine, index: number, beat: number): Buffer 
   return Buffer.concat([Buffer.from(`POST ${PATH} HTTP/1.1\r\n${lines.join('')}\r\n`), body]);
 }
 
-/** Answers the checks of all machines; the token tells which one is asked. */
-function answerChecks(machines: readonly Machine[], tokens: readonly string[]) {
-  const byToken = new Map(tokens.map((token, index) => [token, machines[index]]));
-  let checked = 0;
-  const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
-    const machine = byToken.get(String(req.headers['x-gateway-token']));
-    const url = new URL(req.url ?? '/', 'http://fleet');
-    if (machine === undefined) return void res.writeHead(401).end();
-    checked += 1;
-    res.setHeader('content-type', 'application/json');
-    if (url.pathname === '/health') {
-      const signature = signHealth(
-        machine.privateKey,
-        url.searchParams.get('nonce') ?? '',
-        machine.id,
-      );
-      return void res.end(JSON.stringify({ status: 'ok', id: machine.id, signature }));
-    }
-    res.end(JSON.stringify({ object: 'list', data: [{ id: FLEET_MODEL, object: 'model' }] }));
-  });
-  server.on('error', (error) => process.send?.({ error: error.message } satisfies FleetReply));
-  server.listen(FLEET_PORT, FLEET_HOST);
-  return { checked: () => checked };
-}
-
 /** Sends everything at its time; resolves with what came of it. */
-function sendHeartbeats(
-  order: FleetOrder,
-  messages: readonly Buffer[],
-): Promise<Omit<FleetOutcome, 'checked'>> {
+function sendHeartbeats(order: FleetOrder, messages: readonly Buffer[]): Promise<FleetOutcome> {
   const { ports, machines, heartbeatMs, durationMs } = order;
   const connections = Math.min(machines, MOST_CONNECTIONS);
   const sockets: Socket[] = [];
@@ -156,7 +115,6 @@ function sendHeartbeats(
 
 async function run(order: FleetOrder): Promise<void> {
   const machines = Array.from({ length: order.machines }, (_, index) => machineAt(index));
-  const checks = answerChecks(machines, gatewayTokens(order.directory, machines));
   const beats = Math.floor((order.durationMs / order.heartbeatMs) * order.machines);
   const messages = Array.from({ length: beats }, (_, beat) => {
     const index = beat % machines.length;
@@ -164,15 +122,14 @@ async function run(order: FleetOrder): Promise<void> {
     return signedHeartbeat(machine, index, 1 + Math.floor(beat / machines.length));
   });
   process.send?.('ready' satisfies FleetReply);
-  const outcome = await sendHeartbeats(order, messages);
-  process.send?.({ ...outcome, checked: checks.checked() } satisfies FleetReply);
+  process.send?.((await sendHeartbeats(order, messages)) satisfies FleetReply);
 }
 
 process.on('message', (order: FleetOrder) => {
   run(order).catch((error: unknown) =>
     process.send?.({
       error: messageOf(error),
-    } satisfies FleetReply),
+    } satisfies LinkFailure),
   );
 });
 // The one who gives the order is gone.

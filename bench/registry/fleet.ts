@@ -12,10 +12,14 @@ import { agentRecord, gpuDevice } from '../../test/support/agent-record.ts';
 
 /** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
 
-/** Where all machines answer; the port is the agents' own, the address nobody else's (127.0.0.0/8 is loopback). */
-export const FLEET_HOST = '127.0.0.2';
+/** The agents' own port. */
 export const FLEET_PORT = 3001;
-const FLEET_URL = `http://${FLEET_HOST}:${FLEET_PORT}`;
+
+/** Each machine has a loopback address of its own, as Linux gives them: all of 127.0.0.0/8. */
+export const hostOf = (index: number): string =>
+  `127.${1 + Math.floor(index / 65_536)}.${Math.floor(index / 256) % 256}.${index % 256}`;
+
+const urlOf = (index: number): string => `http://${hostOf(index)}:${FLEET_PORT}`;
 
 /** The model that all machines serve. */
 export const FLEET_MODEL = 'qwen3-32b';
@@ -72,7 +76,7 @@ export function recordOf(index: number, beat: number): AgentRecord {
       tailnet_hostname: null,
     },
     region: 'bench',
-    agent_url: FLEET_URL,
+    agent_url: urlOf(index),
     uptime_s: 86_400 + beat * 15,
   });
 }
@@ -82,7 +86,8 @@ const RECHECK_MS = 300_000;
 
 function storedMachine(index: number, count: number, nowMs: number): StoredProvider {
   const { id, publicKey, tokenSalt } = machineAt(index);
-  const chatUrl = `${FLEET_URL}/v1/chat/completions`;
+  const url = urlOf(index);
+  const chatUrl = `${url}/v1/chat/completions`;
   const passed = (name: string, detail: string, latencyMs?: number) =>
     latencyMs === undefined
       ? { name, passed: true, detail }
@@ -100,17 +105,17 @@ function storedMachine(index: number, count: number, nowMs: number): StoredProvi
     verification: {
       state: 'verified',
       checks: [
-        passed('health /health status ok', `GET ${FLEET_URL}/health`, 3),
+        passed('health /health status ok', `GET ${url}/health`, 3),
         passed('engine_health ok', '200'),
         passed('GPU count >0', '1'),
         passed('test inference returns choices', chatUrl, 210),
         passed('latency <10s', chatUrl, 210),
-        passed('model id matches', `GET ${FLEET_URL}/v1/models`, 2),
+        passed('model id matches', `GET ${url}/v1/models`, 2),
       ],
       lastCheckAt: nowMs - Math.floor((index / count) * RECHECK_MS),
       lastInferenceAt: nowMs,
       failedRuns: 0,
-      address: FLEET_URL,
+      address: url,
     },
   };
 }

@@ -1,13 +1,14 @@
 /** The registry under ten thousand machines that report every 15 s, in the whole headless program. */
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { terminate, type Children } from '../kit/children.ts';
+import { startLink } from '../kit/linked.ts';
 import { median } from '../kit/numbers.ts';
 import { cpuMs, rssMb } from '../kit/proc.ts';
 import { askProbe, startProbedGateway } from '../kit/programs.ts';
 import { makeDatabase } from './fleet.ts';
+import type { AnswersOrder, AnswersReply } from './fleet-answers.ts';
 import type { FleetOrder, FleetOutcome, FleetReply } from './fleet-load.ts';
 import type { LoopDelay } from '../kit/loop-probe.ts';
 
@@ -25,7 +26,7 @@ export interface RegistryFigures {
   readonly firstListMs: number;
   readonly listMs: number;
   readonly listMb: number;
-  readonly fleet: FleetOutcome;
+  readonly fleet: FleetFigures;
   readonly idleRssMb: number;
   readonly loadedRssMb: number;
 }
@@ -106,32 +107,48 @@ export async function benchRegistry(
   };
 }
 
+/** What the machines are told, and where they find the secret that the gateways' tokens are made from. */
+interface FleetPlan extends FleetOrder {
+  readonly directory: string;
+}
+
+/** What became of the machines' messages, and of the registry's. */
+export interface FleetFigures extends FleetOutcome {
+  /** Requests of the registry's checks that were answered as they should be. */
+  readonly checked: number;
+}
+
+const fileOf = (name: string) => join(import.meta.dirname, name);
+
+/** A process may have 20,000 descriptors here; a machine takes one for its address and one while it is asked. */
+const MOST_ADDRESSES = 9000;
+
 /** Starts the machines; resolves when they have begun. */
-export async function startFleet(children: Children, order: FleetOrder) {
-  const { process: child } = children.startLinked(join(import.meta.dirname, 'fleet-load.ts'));
-  const ready = Promise.withResolvers<void>();
-  const outcome = Promise.withResolvers<FleetOutcome>();
-  const fail = (why: string) => {
-    ready.reject(new Error(why));
-    outcome.reject(new Error(why));
-  };
-  child.on('message', (reply: FleetReply) => {
-    if (reply === 'ready') ready.resolve();
-    else if ('error' in reply) fail(`the machines: ${reply.error}`);
-    else outcome.resolve(reply);
+export async function startFleet(children: Children, { directory, ...order }: FleetPlan) {
+  const { machines } = order;
+  const answering = await Promise.all(
+    Array.from({ length: Math.ceil(machines / MOST_ADDRESSES) }, async (_, at) => {
+      const from = at * MOST_ADDRESSES;
+      const to = Math.min(machines, from + MOST_ADDRESSES);
+      const child = startLink<AnswersReply>(children, fileOf('fleet-answers.ts'));
+      await child.ask({ from, to, directory } satisfies AnswersOrder);
+      return child;
+    }),
+  );
+  const load = startLink<FleetReply>(children, fileOf('fleet-load.ts'));
+  await load.ask(order);
+  const sent = load.next().then(async (outcome): Promise<FleetFigures> => {
+    const counts = await Promise.all(answering.map((child) => child.ask('count')));
+    const checked = counts.reduce((sum, each) => sum + each.checked, 0);
+    return { ...(outcome as FleetOutcome), checked };
   });
-  child.once('exit', (code) => fail(`the machines ended with code ${code}`));
   // Whoever waits hears of it; before that it is nobody's unhandled rejection.
-  outcome.promise.catch(() => {});
-  child.send(order);
-  await ready.promise;
-  /** Another fleet may follow, at the same address. */
+  sent.catch(() => {});
+  /** Another fleet may follow, at the same addresses. */
   const end = async () => {
-    const gone = once(child, 'exit');
-    child.disconnect();
-    await gone;
+    await Promise.all([load, ...answering].map((child) => child.end()));
   };
-  return { outcome: outcome.promise, end };
+  return { outcome: sent, end };
 }
 
 /** Reads the live feed as an open window does. */

@@ -5,7 +5,7 @@ import { terminate, type Child, type Children } from '../kit/children.ts';
 import { median, spreadOf, type Spread } from '../kit/numbers.ts';
 import { freePort } from '../kit/ports.ts';
 import { cpuMs } from '../kit/proc.ts';
-import { startUpstream } from '../kit/programs.ts';
+import { PACKAGE, startUpstream } from '../kit/programs.ts';
 import { createCheck, type AnswerKind } from '../traffic/checks.ts';
 import { connect, postBytes, type Connection } from '../traffic/client.ts';
 import { CHAT_PATH, PLAIN_REQUEST, STREAM_REQUEST } from '../traffic/traffic.ts';
@@ -39,7 +39,7 @@ const WARM_REQUESTS = 400;
 const PACE_MS = 2;
 const WARM_STREAMS = 20;
 const ROOT = join(import.meta.dirname, '../..');
-const PROGRAMS = { source: 'main/headless.ts', package: 'dist/node/switchyard.cjs' } as const;
+const PROGRAMS = { source: join(ROOT, 'main/headless.ts'), package: PACKAGE } as const;
 
 /** Runs it; the ways take turns. */
 export async function start(
@@ -47,7 +47,7 @@ export async function start(
   directory: string,
   onRound: (done: number, rounds: number) => void,
 ): Promise<StartFigures> {
-  if (!existsSync(join(ROOT, PROGRAMS.package))) throw new Error('first: npm run build');
+  if (!existsSync(PACKAGE)) throw new Error('first: npm run build');
   mkdirSync(directory, { recursive: true });
   const upstreamPort = await startUpstream(children, PACE_MS);
   const all: Record<Way, StartTimes[]> = {
@@ -101,7 +101,7 @@ async function startOnce(
 ): Promise<StartTimes> {
   const port = await freePort();
   const begunAt = performance.now();
-  const child = children.start('target', [process.execPath, join(ROOT, PROGRAMS[name])], {
+  const child = children.start('target', [process.execPath, PROGRAMS[name]], {
     // In place of the folder that the program would take: this one is empty at the first start.
     NODE_COMPILE_CACHE: join(folder, 'cache'),
     SWITCHYARD_DATA_DIR: join(folder, 'data'),

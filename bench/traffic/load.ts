@@ -4,6 +4,7 @@
  * talking to the one who gives the jobs are left out.
  */
 import { messageOf } from '../../main/platform/errors.ts';
+import type { LinkFailure } from '../kit/linked.ts';
 import { createCheck, type AnswerKind } from './checks.ts';
 import { connect, postBytes, type Connection } from './client.ts';
 import { quantile } from '../kit/numbers.ts';
@@ -165,14 +166,14 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 /** What is sent back: what came of the job, or why nothing did. */
-export type Reply = { readonly outcome: Outcome } | { readonly error: string };
+export type Reply = 'ready' | Outcome;
 
 process.on('message', (job: Job) => {
   runJob(job).then(
-    (outcome) => process.send?.({ outcome } satisfies Reply),
-    (error: unknown) => process.send?.({ error: messageOf(error) } satisfies Reply),
+    (outcome) => process.send?.(outcome satisfies Reply),
+    (error: unknown) => process.send?.({ error: messageOf(error) } satisfies LinkFailure),
   );
 });
 // The one who gives the jobs is gone.
 process.on('disconnect', () => process.exit());
-process.send?.('ready');
+process.send?.('ready' satisfies Reply);

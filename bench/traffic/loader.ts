@@ -1,6 +1,8 @@
-import type { Child, Children } from '../kit/children.ts';
-import type { Job, Outcome, Reply } from './load.ts';
 import { join } from 'node:path';
+import { messageOf } from '../../main/platform/errors.ts';
+import type { Children } from '../kit/children.ts';
+import { startLink } from '../kit/linked.ts';
+import type { Job, Outcome, Reply } from './load.ts';
 
 /** Sends load at targets, from its own process. */
 export interface Loader {
@@ -10,14 +12,13 @@ export interface Loader {
 
 /** Starts the load generator. */
 export async function startLoader(children: Children): Promise<Loader> {
-  const child = children.startLinked(join(import.meta.dirname, 'load.ts'));
-  await nextMessage(child);
+  const load = startLink<Reply>(children, join(import.meta.dirname, 'load.ts'));
+  await load.next();
   return {
     async run(name, job) {
-      child.process.send(job);
-      const reply = (await nextMessage(child)) as Reply;
-      if ('error' in reply) throw new Error(`${name}, ${job.kind}: ${reply.error}`);
-      const { outcome } = reply;
+      const outcome = (await load.ask(job).catch((error: unknown) => {
+        throw new Error(`${name}, ${job.kind}: ${messageOf(error)}`);
+      })) as Outcome;
       if (outcome.wrong > 0 || outcome.requests === 0) {
         const counts = `${outcome.wrong} wrong among ${outcome.requests} answers`;
         throw new Error([`${name}, ${job.kind}: ${counts}`, ...outcome.mismatches].join('\n  '));
@@ -25,16 +26,4 @@ export async function startLoader(children: Children): Promise<Loader> {
       return outcome;
     },
   };
-}
-
-function nextMessage({ process: child }: Child): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) =>
-      reject(new Error(`the load generator ended with code ${code}`));
-    child.once('exit', onExit);
-    child.once('message', (message) => {
-      child.off('exit', onExit);
-      resolve(message);
-    });
-  });
 }

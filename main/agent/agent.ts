@@ -12,7 +12,7 @@ import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace, type EngineSettings } from './engines/addresses.ts';
 import { gpuFigures } from './record.ts';
 import type { Configured } from './registration/choose-registry.ts';
-import type { JoinResult } from './registration/registration.ts';
+import type { Registration } from './registration/registration.ts';
 import { createPortRetry } from './server/port-retry.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
@@ -40,7 +40,7 @@ export interface Agent {
   rulesChanged(): void;
   /** The machine has woken from sleep. */
   resumeFromSuspend(): void;
-  join(url: string, token: string): Promise<JoinResult>;
+  join: Registration['join'];
   leave(): Promise<void>;
   /** Moves to another address; running requests go on. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
@@ -127,7 +127,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     rulesChanged: () => availabilityMonitor.look(),
     resumeFromSuspend: () => changeMonitor.resumed(),
-    join: (url, token) => registration.join(url, token),
+    join: (line) => registration.join(line),
     leave: () => registration.leave(),
     listen,
     serveEngineAt(settings) {

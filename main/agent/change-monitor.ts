@@ -30,7 +30,7 @@ export interface ChangeMonitorDeps {
   readonly log: Log;
 }
 
-/** Three looks per heartbeat. */
+/** Three checks per heartbeat. */
 const INTERVAL_MS = 5000;
 /**
  * Wall clock and monotonic clock drift apart by more than this only in a suspend, or when somebody sets the
@@ -69,7 +69,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
     if (hasWarned || gpu.count > 0 || state === 'starting' || engine_health.status !== 'ok') return;
     hasWarned = true;
     const why = problems.map(({ tool, happened }) => `${tool}: ${happened}`).join('; ');
-    const todo = 'run "node scripts/switchyard.mjs doctor"';
+    const todo = 'run "switchyard doctor"';
     deps.log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
   }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
@@ -89,7 +90,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   });
   agent.subscribe(deps.changed);
   return {
-    api: { ...agent, join: (url, token) => joinReachably(agent, deps, { url, token }) },
+    api: { ...agent, join: (line) => joinReachably(agent, deps, line) },
     view: () => agent.view(),
     ports: () => agent.ports(),
     start: () => agent.start(),
@@ -116,9 +117,9 @@ function registriesIn({ registryUrl, otherRegistryUrls, enrollToken }: Config['a
 async function joinReachably(
   agent: Agent,
   { config, isHeld, saveHost }: ThisMachineDeps,
-  { url, token }: { readonly url: string; readonly token: string },
+  line: JoinLine,
 ): ReturnType<Agent['join']> {
-  const joined = await agent.join(url, token);
+  const joined = await agent.join(line);
   if (joined.kind === 'failed' || isHeld('agent.host') || !isLoopbackHost(config().agent.host)) {
     return joined;
   }

@@ -102,7 +102,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     },
   });
   pool?.onStanding(createStandingNote(deps.changed));
-  pool?.onStanding(() => pool.show({ machines: registry.heardHere(), ...deps.load() }));
+  pool?.onStanding(() => pool.show({ ...registry.share(), ...deps.load() }));
   const targets = mapped(localTarget);
   return {
     forGateway: {
@@ -122,6 +122,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
         ...registry.capacity(),
       }),
       isKnown: (id) => registry.get(id) !== null,
+      nameOf: (id) => registry.nameOf(id),
       routed: (id, result) => verifier.routed(id, result),
     },
     own: {
@@ -146,7 +147,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
   };
 }
 
-/** Tells the window when the database comes or goes, not of each look at it. */
+/** Tells the window when the database comes or goes, not at each check of it. */
 function createStandingNote(changed: () => void): (standing: PoolStanding) => void {
   let last: string | null = null;
   return ({ database, gateways }) => {
@@ -163,8 +164,8 @@ function createStandingNote(changed: () => void): (standing: PoolStanding) => vo
 /** What a gateway knows of the pool at the moment; null where it has its machines alone. */
 function poolReport(pool: Pool | undefined): PoolReport | null {
   if (pool === undefined) return null;
-  const { database, problem, gateways } = pool.standing();
-  return { gateway: pool.gateway.id, database, problem, gateways: [...gateways] };
+  const { gateways, ...standing } = pool.standing();
+  return { gateway: pool.gateway.id, ...standing, gateways: [...gateways] };
 }
 
 function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {

@@ -1,4 +1,5 @@
 import { text as textFrom } from 'node:stream/consumers';
+import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
 import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
@@ -147,7 +148,8 @@ async function readStream(
 }
 
 const listFirst = (list: unknown): unknown => (Array.isArray(list) ? (list as unknown[])[0] : null);
-const stringOf = (value: unknown) => (typeof value === 'string' ? value : null);
+/** What others wrote, fit to be shown. */
+const stringOf = (value: unknown) => (typeof value === 'string' ? visible(value) : null);
 const errorOf = (value: unknown) => stringOf(memberOf(value, 'error', 'message'));
 
 /** A model's text must not move the cursor or change the terminal. */

@@ -1,7 +1,8 @@
 import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, synopsis } from './command.ts';
+import type { Command } from './command.ts';
+import { SEE_HELP, unknownCommand, usage } from './help.ts';
 import { EXIT, type CommandOutcome } from './outcome.ts';
 import { didYouMean } from './suggest.ts';
 import { COMMANDS, helpText } from './table.ts';
@@ -9,6 +10,7 @@ import { ignoreClosedOutput, print, printError } from './terminal.ts';
 
 const DEFAULT_COMMAND = 'start';
 const GLOBAL_HELP: readonly string[] = ['--help', '-h'];
+const GLOBAL_VERSION: readonly string[] = ['--version', '-v'];
 
 /** Sets the exit code (docs/cli.md#exit-codes). */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -44,35 +46,27 @@ function parse(args: readonly string[]): Parsed {
   if (name === undefined) return parseWithoutName(args);
   const command = COMMANDS.find((each) => each.name === name);
   if (command === undefined) {
-    const names = COMMANDS.map((each) => each.name);
-    return {
-      kind: 'bad',
-      message: `Unknown command "${name}".${didYouMean(name, names)}`,
-      advice: SEE_HELP,
-    };
+    return { kind: 'bad', message: unknownCommand(name, COMMANDS), advice: SEE_HELP };
   }
   const read = readArguments(command, args.toSpliced(at, 1));
   if (read.kind === 'bad') {
-    const advice = `Usage: switchyard ${synopsis(command)}; "switchyard ${name} --help" explains it.`;
+    const advice = `Usage: ${usage(command)}; "switchyard ${name} --help" explains it.`;
     return { kind: 'bad', message: read.message, advice };
   }
   if (read.options['help'] === true) return { kind: 'text', text: helpText(name) };
   return { kind: 'run', command, words: read.words, options: read.options };
 }
 
-const SEE_HELP = '"switchyard --help" lists all commands.';
-
 function parseWithoutName(args: readonly string[]): Parsed {
   const [first, ...others] = args;
   if (first === undefined) return parse([DEFAULT_COMMAND]);
-  const isKnown = first === '--version' || GLOBAL_HELP.includes(first);
-  const wrong = isKnown ? others[0] : first;
+  const known = [...GLOBAL_VERSION, ...GLOBAL_HELP];
+  const wrong = known.includes(first) ? others[0] : first;
   if (wrong !== undefined) {
-    const known = ['--version', ...GLOBAL_HELP];
     const message = `Unexpected "${wrong}".${didYouMean(wrong, known)}`;
     return { kind: 'bad', message, advice: SEE_HELP };
   }
-  return { kind: 'text', text: first === '--version' ? VERSION : helpText(undefined) };
+  return { kind: 'text', text: GLOBAL_VERSION.includes(first) ? VERSION : helpText(undefined) };
 }
 
 async function run(command: Command, { words, options }: Parsed & { kind: 'run' }): Promise<void> {

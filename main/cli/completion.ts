@@ -21,6 +21,7 @@ const optionWords = (command: Command) => optionsOf(command).map(({ name }) => `
 
 const wordsOf = (command: Command) => [...knownWords(command), ...optionWords(command)].join(' ');
 
+/** Also for bash 3.2, which macOS has. */
 function bash(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name).join(' ');
   const cases = commands.map((each) => `    ${each.name}) words='${wordsOf(each)}' ;;`);
@@ -34,7 +35,7 @@ _switchyard() {
 ${cases.map((line) => `  ${line}`).join('\n')}
     esac
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _switchyard switchyard
 `;

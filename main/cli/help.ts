@@ -1,6 +1,7 @@
 import { createSettingsHelp } from '../config/load.ts';
 import { type Command, type Option, optionsOf, optionText, synopsis } from './command.ts';
 import { EXIT_MEANINGS } from './outcome.ts';
+import { didYouMean } from './suggest.ts';
 
 /** The text of `--help`: all commands, then all settings. */
 export function generalHelp(commands: readonly Command[], version: string): string {
@@ -20,10 +21,20 @@ ${columns(Object.entries(EXIT_MEANINGS))}
 ${createSettingsHelp()}`;
 }
 
+export const SEE_HELP = '"switchyard --help" lists all commands.';
+
+export function unknownCommand(name: string, commands: readonly Command[]): string {
+  const known = [...commands.map((each) => each.name), '--version'];
+  return `Unknown command "${name}".${didYouMean(name, known)}`;
+}
+
+/** As in `logs [options]`. */
+export const usage = (command: Command) => `switchyard ${synopsis(command)} [options]`;
+
 export function commandHelp(command: Command): string {
   const options = optionsOf(command).map((each: Option): Row => [optionText(each), each.summary]);
   const details = command.details === undefined ? '' : ` ${command.details}`;
-  return `Usage: switchyard ${synopsis(command)} [options]
+  return `Usage: ${usage(command)}
 
 ${wrapped(`${command.summary}${details}`)}
 

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
-import { createHttpLink } from '../agent/registration/http-link.ts';
+import { createPoolLink } from '../agent/registration/pool-link.ts';
 import { linkProblemOf } from '../agent/registration/remedies.ts';
 import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
 import { openIdentity } from '../agent/storage/identity.ts';
@@ -12,10 +12,10 @@ import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
-import { reach, type Reached } from '../platform/reach.ts';
+import { reach, type Reached, type ReachResult } from '../platform/reach.ts';
 import { callRunning, type Running } from './running-app.ts';
 
-export { reach, type Reached };
+export { reach, type Reached, type ReachResult };
 
 /** Addresses of a Tailscale network, whose traffic is encrypted (https://tailscale.com/kb/1015). */
 const TAILNET = new BlockList();
@@ -30,11 +30,19 @@ export function isInTheClear(origin: string, { remoteAddress }: Reached): boolea
 
 /** `notes` and `lines` are for people. */
 type Joined =
-  | { readonly kind: 'joined'; readonly id: string | null; readonly notes: readonly string[] }
+  | {
+      readonly kind: 'joined';
+      /** The gateway that answered. */
+      readonly origin: string;
+      readonly id: string | null;
+      readonly notes: readonly string[];
+    }
   | { readonly kind: 'failed'; readonly lines: readonly string[] };
 
 export interface JoinRequest {
   readonly origin: string;
+  /** Further gateways of the same pool, for one that is silent. */
+  readonly others: readonly string[];
   readonly token: string;
   /** The address the agent must listen on to be reachable; null if no change is needed. */
   readonly agentHost: string | null;
@@ -44,13 +52,22 @@ const TIMEOUT_MS = 15_000;
 
 /** Enrols this machine while no Switchyard runs here; the next start uses the saved enrolment. */
 export async function joinAlone(request: JoinRequest, directory: string): Promise<Joined> {
-  const { origin, token, agentHost } = request;
+  const { origin, others, token, agentHost } = request;
   // Before the token is used, because its result must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();
   const sequence = createSequence(directory, silentLog);
-  const link = createHttpLink({ origin, identity, sequence, http, clock: systemClock });
+  const link = createPoolLink({
+    home: origin,
+    others,
+    pool: null,
+    onPool() {},
+    identity,
+    sequence,
+    http,
+    clock: systemClock,
+  });
   const { signal } = new AbortController();
   const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
   await http.close();
@@ -64,8 +81,9 @@ export async function joinAlone(request: JoinRequest, directory: string): Promis
   }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const digest = tokenDigest(token);
+  const joinedAt = link.url ?? origin;
   const failure = await file.save({
-    registryUrl: origin,
+    registryUrl: joinedAt,
     id,
     gatewayToken,
     tokenDigest: digest,
@@ -76,7 +94,8 @@ export async function joinAlone(request: JoinRequest, directory: string): Promis
     return { kind: 'failed', lines: [happened, 'Fix that, then join again with a new line.'] };
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
-  return { kind: 'joined', id, notes: [...notes, ...writeAgentHost(agentHost, directory)] };
+  const all = [...notes, ...writeAgentHost(agentHost, directory)];
+  return { kind: 'joined', origin: joinedAt, id, notes: all };
 }
 
 function writeAgentHost(host: string | null, directory: string): readonly string[] {
@@ -97,19 +116,23 @@ const listensOn = (host: string) =>
 
 interface JoinAnswer {
   readonly id: string;
+  readonly url: string;
   readonly warning: string | null;
 }
 
 /** Joins through the running Switchyard, which then sends heartbeats at once. */
 export async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
-  const { origin: url, token, agentHost } = request;
+  const { origin, others, token, agentHost } = request;
   const answer = await callRunning<JoinAnswer>(running, {
     method: 'POST',
     path: 'agent/join',
-    json: { url, token },
+    json:
+      others.length === 0
+        ? { url: origin, token }
+        : { line: `${[origin, ...others].join(',')} ${token}` },
   });
   if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
-  const { id, warning } = answer.body;
+  const { id, url, warning } = answer.body;
   const notes = warning === null ? [] : [warning];
   if (agentHost !== null) {
     const patched = await callRunning(running, {
@@ -123,5 +146,5 @@ export async function joinRunning(request: JoinRequest, running: Running): Promi
         : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
     );
   }
-  return { kind: 'joined', id, notes };
+  return { kind: 'joined', origin: url, id, notes };
 }

@@ -13,8 +13,9 @@ import {
   joinRunning,
   reach,
   type Reached,
+  type ReachResult,
 } from './join-preflight.ts';
-import { answer, failed, type CommandOutcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome, type ExitCode } from './outcome.ts';
 import { findRunning } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
@@ -32,7 +33,7 @@ export async function runJoin({
     readKeyFile(dataDirectory),
   );
   const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
-  if (plan.kind === 'refused') return failed(plan.lines.join('\n'));
+  if (plan.kind === 'refused') return failed(plan.lines.join('\n'), plan.exitCode);
   const { request, warnings } = plan;
   const running = findRunning(dataDirectory);
   const joined = await withProgress(
@@ -42,15 +43,15 @@ export async function runJoin({
   if (joined.kind === 'failed') {
     return failed([`Not joined to ${request.origin}.`, ...joined.lines].join('\n'));
   }
-  const { id } = joined;
+  const { id, origin } = joined;
   const notes = [...joined.notes, ...warnings];
   const lines = [
-    `Joined the gateway at ${request.origin}${id === null ? '' : ` as ${id}`}.`,
+    `Joined the gateway at ${origin}${id === null ? '' : ` as ${id}`}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
     '"switchyard doctor" then checks this machine as that gateway does.',
   ];
-  return answer({ gateway: request.origin, id, notes }, lines.join('\n'));
+  return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }
 
 interface JoinArguments {
@@ -66,32 +67,49 @@ type Plan =
       readonly request: JoinRequest;
       readonly warnings: readonly string[];
     }
-  | { readonly kind: 'refused'; readonly lines: readonly string[] };
+  | {
+      readonly kind: 'refused';
+      readonly lines: readonly string[];
+      readonly exitCode: ExitCode;
+    };
 
 /** Runs all checks that do not consume the token. */
 async function planOf(
   { url, token, yes }: JoinArguments,
   loaded: LoadedConfig | RefusedConfig,
 ): Promise<Plan> {
-  const origin = registryOrigin(url);
-  if (origin === null) return refused(BAD_URL);
-  if (!/^[0-9a-f]{64}$/.test(token)) return refused(BAD_TOKEN);
+  const origins = url.split(',').map(registryOrigin);
+  if (!origins.every((each) => each !== null)) return misspelt(BAD_URL);
+  if (!/^[0-9a-f]{64}$/.test(token)) return misspelt(BAD_TOKEN);
   if (loaded.kind === 'refused') return refused(...loaded.problems);
   const { registryUrl } = loaded.config.agent;
-  if (registryUrl !== null && registryOrigin(registryUrl) !== origin) return refused(FIXED_URL);
-  const reached = await reach(origin);
+  const named =
+    registryUrl === null ? origins : origins.filter((each) => each === registryOrigin(registryUrl));
+  const [origin, ...others] = named;
+  if (origin === undefined) return refused(FIXED_URL);
+  const [at, reached] = await reachAny([origin, ...others]);
   if (reached.kind === 'failed') {
-    return refused(`No gateway answers at ${origin}: ${reached.why}.`, UNREACHED);
+    return refused(`No gateway answers at ${at}: ${reached.why}.`, UNREACHED);
   }
-  if (isInTheClear(origin, reached) && !yes && !(await isAgreed(origin))) {
-    return refused(NOT_AGREED);
-  }
-  const request = { origin, token, agentHost: agentHost(loaded, reached) };
+  if (isInTheClear(at, reached) && !yes && !(await isAgreed(at))) return refused(NOT_AGREED);
+  const request = { origin, others, token, agentHost: agentHost(loaded, reached) };
   return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
 }
 
+/** The first that answers; where none does, the last. */
+async function reachAny([origin = '', ...others]: readonly string[]): Promise<
+  readonly [origin: string, reached: ReachResult]
+> {
+  const reached = await reach(origin);
+  return reached.kind === 'reached' || others.length === 0 ? [origin, reached] : reachAny(others);
+}
+
 function refused(...lines: readonly string[]): Plan {
-  return { kind: 'refused', lines };
+  return { kind: 'refused', lines, exitCode: EXIT.failed };
+}
+
+function misspelt(why: string): Plan {
+  return { kind: 'refused', lines: [why], exitCode: EXIT.usage };
 }
 
 const BAD_URL =
@@ -133,7 +151,7 @@ function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readon
   if (!config.agent.enabled) {
     warnings.push('The agent is switched off here: set SWITCHYARD_AGENT to true.');
   }
-  if (!isLoopbackHost(reached.localAddress) && !config.agent.ports.some(isLookedAt)) {
+  if (!config.agent.ports.some(isLookedAt)) {
     warnings.push(
       `That gateway looks at the ports ${AGENT_PORTS.join(' and ')} only, and the agent has ${config.agent.ports.join(', ')}: add one of them to SWITCHYARD_AGENT_PORTS.`,
     );

@@ -1,4 +1,4 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { createLog, fileSink, type Log, type LogFormat, streamSink } from '../platform/log.ts';
@@ -27,22 +27,36 @@ interface ProcessFacts {
   readonly pid: number;
   /** Device and inode of standard error, as in `JOURNAL_STREAM`. */
   readonly stderr: string;
+  /** The same of process 1; null where it is a terminal or another device, or cannot be seen. */
+  readonly firstStderr: string | null;
 }
 
 /**
  * `JOURNAL_STREAM` is inherited by every program of a desktop session, so it counts only if it names our own
- * standard error (systemd.exec(5)). Process 1 is the main program of a container, and `container` is set by podman
- * and systemd-nspawn.
+ * standard error (systemd.exec(5)). The log of a container is what its process 1 writes, which may be this program, or
+ * an init or a script that has started it. `container` is set by podman and systemd-nspawn.
  */
-export function surroundingsOf({ env, pid, stderr }: ProcessFacts): Surroundings {
+export function surroundingsOf({ env, pid, stderr, firstStderr }: ProcessFacts): Surroundings {
   if (env['JOURNAL_STREAM'] === stderr) return 'journal';
-  return pid === 1 || Boolean(env['container']) ? 'container' : 'other';
+  const isOfContainer = pid === 1 || Boolean(env['container']) || stderr === firstStderr;
+  return isOfContainer ? 'container' : 'other';
 }
 
 export function processSurroundings(env: NodeJS.ProcessEnv): Surroundings {
-  const { dev, ino } = fstatSync(process.stderr.fd);
-  return surroundingsOf({ env, pid: process.pid, stderr: `${dev}:${ino}` });
+  const stderr = identity(fstatSync(process.stderr.fd));
+  return surroundingsOf({ env, pid: process.pid, stderr, firstStderr: stderrOfFirst() });
 }
+
+function stderrOfFirst(): string | null {
+  try {
+    const first = statSync('/proc/1/fd/2');
+    return first.isCharacterDevice() ? null : identity(first);
+  } catch {
+    return null;
+  }
+}
+
+const identity = ({ dev, ino }: Stats) => `${dev}:${ino}`;
 
 export const logDirectory = (dataDirectory: string) => join(dataDirectory, 'logs');
 

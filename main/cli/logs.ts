@@ -7,7 +7,8 @@ import { logFile, type LogRecord, logText } from '../platform/log.ts';
 import type { Input } from './command.ts';
 import { logDirectory } from './log-target.ts';
 import { EXIT, failed, type CommandOutcome } from './outcome.ts';
-import { print } from './terminal.ts';
+import { findRunning } from './running-app.ts';
+import { print, printError } from './terminal.ts';
 
 const DEFAULT_LINES = '50';
 
@@ -23,8 +24,11 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text === null) {
     return failed(
-      `There is no log file ${path}. A service or a container logs elsewhere: see "journalctl --user -u switchyard", or the container's own log.`,
+      `There is no log file ${path}. A service or a container logs elsewhere: ${ELSEWHERE}.`,
     );
+  }
+  if (await isOld(path, dataDirectory)) {
+    printError(`The gateway that runs now does not write ${path}: ${ELSEWHERE}. Older lines:`);
   }
   const end = text.lastIndexOf('\n') + 1;
   const lines = text.slice(0, end).split('\n').slice(0, -1);
@@ -32,6 +36,14 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   if (options['follow'] === true)
     await follow(directory, Buffer.byteLength(text.slice(0, end)), show);
   return { kind: 'printed', exitCode: EXIT.done };
+}
+
+const ELSEWHERE = `see "journalctl --user -u switchyard", or the container's own log`;
+
+/** A gateway that logs to the file has written there since its start. */
+async function isOld(path: string, dataDirectory: string): Promise<boolean> {
+  const startedAt = Date.parse(findRunning(dataDirectory)?.startedAt ?? '');
+  return (await stat(path)).mtimeMs < startedAt;
 }
 
 /** A line for people; lines that are not JSON are text already. */

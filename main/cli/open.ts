@@ -3,10 +3,15 @@ import type { Input } from './command.ts';
 import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
+/** Asks the gateway that runs with this data directory for a link that gives control once. */
+export function askForLink(dataDirectory: string) {
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  return ask<{ readonly link: string }>(dataDirectory, call);
+}
+
 /** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
 export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'sessions/codes' } as const;
-  const asked = await ask<{ readonly link: string }>(dataDirectory, call);
+  const asked = await askForLink(dataDirectory);
   if (asked.kind === 'failed') return asked;
   const { link } = asked.body;
   const isAlone = options['print'] === true || options['json'] === true || !process.stdout.isTTY;

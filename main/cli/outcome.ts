@@ -31,6 +31,9 @@ export function answer(
   return { kind: 'answer', data, text, exitCode };
 }
 
-export function failed(message: string, exitCode: ExitCode = EXIT.failed): CommandOutcome {
+export function failed(
+  message: string,
+  exitCode: ExitCode = EXIT.failed,
+): Extract<CommandOutcome, { readonly kind: 'failed' }> {
   return { kind: 'failed', message, exitCode };
 }

@@ -24,15 +24,24 @@ async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
 const ALONE =
   'This gateway shares its machines with no other one: set SWITCHYARD_DATABASE_URL for all gateways of a pool (docs/pool.md).';
 
-function poolText({ gateway, database, problem, gateways }: PoolReport): string {
+function poolText({ gateway, database, problem, gateways, totals }: PoolReport): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));
   const rows = gateways.map((each) => {
     const seen =
       each.seen_ms < SILENT_MS ? 'here' : `not seen for ${Math.round(each.seen_ms / 1000)} s`;
     const lag = each.behind === 0 ? 'up to date' : `${each.behind} commits behind`;
     const self = each.id === gateway ? '  (this one)' : '';
-    return `  ${each.host.padEnd(width)}  ${each.version}  ${seen}, ${lag}, ${each.leases} leases${self}`;
+    const work = `${each.machines} machines, ${each.verified} verified by it, ${each.leases} leases`;
+    return `  ${each.host.padEnd(width)}  ${each.version}  ${seen}, ${lag}, ${work}, ${servedText(each)}${self}`;
   });
   const state = database === 'connected' ? 'The database answers.' : (problem ?? 'It is away.');
-  return [state, `Gateways, as of the last answer: ${gateways.length}`, ...rows].join('\n');
+  return [
+    state,
+    `Gateways, as of the last answer: ${gateways.length}`,
+    ...rows,
+    `Together: ${servedText(totals)}`,
+  ].join('\n');
 }
+
+const servedText = ({ requests, answers, tokens }: PoolReport['totals']) =>
+  `${requests} requests, ${answers} answered, ${tokens} tokens`;

@@ -9,14 +9,15 @@ import { EXIT, type CommandOutcome } from './outcome.ts';
 /** The running Switchyard of a data directory, with its control token. */
 export interface Running {
   readonly url: string;
+  readonly startedAt: string;
   readonly controlToken: string;
 }
 
 /** Null if none runs. */
 export function findRunning(dataDirectory: string): Running | null {
-  const url = readRunFile(dataDirectory);
+  const owner = readRunFile(dataDirectory);
   const controlToken = readControlToken(dataDirectory);
-  return url === null || controlToken === null ? null : { url, controlToken };
+  return owner === null || controlToken === null ? null : { ...owner, controlToken };
 }
 
 type Called<Body> =
@@ -38,7 +39,7 @@ const TIMEOUT_MS = 15_000;
 
 /** Gives the body as what the route answers: the same program answered, so its shape is known. */
 export async function callRunning<Body>(
-  { url, controlToken }: Running,
+  { url, controlToken }: Omit<Running, 'startedAt'>,
   { method, path, json, timeoutMs = TIMEOUT_MS }: Call,
 ): Promise<Called<Body>> {
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
@@ -81,16 +82,18 @@ export function noneRuns(
 const FILE = 'running.json';
 
 /**
- * The running gateway's address; null if there is no file, or if its process died without removing it: another
+ * The running gateway's address and start; null if there is no file, or if its process died without removing it: another
  * program may use the port by now, and must not receive the control token.
  */
-function readRunFile(directory: string): string | null {
+function readRunFile(directory: string): Omit<Running, 'controlToken'> | null {
   try {
-    const { url, pid } = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as {
+    const { url, pid, startedAt } = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as {
       url?: unknown;
       pid?: unknown;
+      startedAt?: unknown;
     };
-    return typeof url === 'string' && typeof pid === 'number' && isAlive(pid) ? url : null;
+    if (typeof url !== 'string' || typeof pid !== 'number' || !isAlive(pid)) return null;
+    return { url, startedAt: String(startedAt) };
   } catch {
     return null;
   }

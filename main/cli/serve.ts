@@ -1,6 +1,6 @@
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
+import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost } from '../app/owned-host.ts';
 import { VERSION } from '../app/package.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
@@ -36,7 +36,9 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const log = openLog(target, config.gateway.logLevel, dataDirectory);
   log('info', 'starting', { version: VERSION, pid: process.pid });
   const isTerminal = surroundings === 'other' && target.to !== 'stdout';
-  const voice = isTerminal ? TERMINAL : logVoice(log);
+  const onLog = logVoice(log);
+  const warn = target.to === 'stderr' ? onLog.warn : TERMINAL.warn;
+  const voice = isTerminal ? { ...TERMINAL, warn } : onLog;
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
   for (const warning of [...unsafe, ...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
     voice.warn(warning);
@@ -57,7 +59,11 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const host = ownedHost(plain, claim.lock);
   for (const notice of host.notices) voice.warn(notice);
   const addresses = await addressesOf(host);
-  if ('kind' in addresses) return addresses;
+  if ('kind' in addresses) {
+    // A service of launchd or Windows has no standard error that is kept.
+    log('error', 'not_started', { why: addresses.message });
+    return addresses;
+  }
   host.askForModels();
   const onError = (why: string) => log('warn', 'systemd was not told', { why });
   const send = notifySystemd(env, onError);
@@ -73,12 +79,14 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
+type NotStarted = Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
-async function addressesOf(host: Host): Promise<Addresses | CommandOutcome> {
+async function addressesOf(host: Host): Promise<Addresses | NotStarted> {
   try {
     return await host.start();
   } catch (error) {
-    return failed(messageOf(error));
+    const advice = error instanceof PortTaken ? ' Set it with SWITCHYARD_PORT.' : '';
+    return failed(`${messageOf(error)}${advice}`);
   }
 }
 

@@ -42,8 +42,11 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
     return isKnown ? asked : failed(`${asked.message}${didYouMean(path, PATHS)}`);
   }
   const view = chosen(asked.body, path);
-  return answer(view, textOf(view));
+  const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));
+  return answer(view, isLater ? `${textOf(view)}\n${AT_RESTART}` : textOf(view));
 }
+
+const AT_RESTART = 'This takes effect when the gateway is started again.';
 
 /** The change as the API takes it, the text parsed like an environment variable; null if the path has no section. */
 function treeOf(path: string, text: string): object | null {

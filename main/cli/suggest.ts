@@ -7,16 +7,16 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return near === null ? '' : ` Did you mean "${near}"?`;
 }
 
-/** The known word that a mistyped one most likely stands for; null if none is near. */
+/** The known word that one begins, or that a mistyped one most likely stands for; null if none is near. */
 export function nearest(word: string, known: readonly string[]): string | null {
-  const limit = Math.min(MAX_EDITS, Math.ceil(word.length / 3));
+  const longer = known.filter((each) => word.length > 1 && each.startsWith(word));
+  if (longer.length === 1) return longer[0] ?? null;
+  const limit = Math.min(MAX_EDITS, Math.floor(word.length / 3));
   const [best] = known
     .map((each) => ({ each, edits: editsBetween(word, each) }))
     .filter(({ edits }) => edits <= limit)
     .toSorted((one, other) => one.edits - other.edits);
-  if (best !== undefined) return best.each;
-  const longer = known.filter((each) => word.length > 1 && each.startsWith(word));
-  return longer.length === 1 ? (longer[0] ?? null) : null;
+  return best?.each ?? null;
 }
 
 /** Letters inserted, left out, replaced or swapped with their neighbour (optimal string alignment). */

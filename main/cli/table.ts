@@ -4,12 +4,12 @@ import { chat } from './chat.ts';
 import { type Command, JSON_OPTION, type Option } from './command.ts';
 import { leave, reset, setMode } from './commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
-import { commandHelp, generalHelp } from './help.ts';
+import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
-import { answer, type CommandOutcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
@@ -116,6 +116,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'join',
     summary: 'Let another gateway use this machine; its window shows the line.',
+    details: 'Addresses of several gateways of one pool are written with commas between them.',
     arguments: [{ name: 'url' }, { name: 'token' }],
     options: withJson({ name: 'yes', summary: 'Continue over plain HTTP without asking.' }),
     run: async (input) => (await import('./join.ts')).runJoin(input),
@@ -192,7 +193,13 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Explain one command, or list all commands and settings.',
     arguments: [{ name: 'command', times: 'optional' }],
     options: [],
-    run: ({ words: [name] }) => text(helpText(name)),
+    run: ({ words: [name] }) => {
+      if (name === undefined || COMMANDS.some((each) => each.name === name)) {
+        return text(helpText(name));
+      }
+      const message = `${unknownCommand(name, COMMANDS)}\n${SEE_HELP}`;
+      return Promise.resolve(failed(message, EXIT.usage));
+    },
   },
 ];
 

@@ -17,8 +17,10 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   if (done.kind === 'refused') return failed(done.why);
   const removed = service === null ? [] : ['Removed its service'];
   const lines = [...removed, ...done.paths.map((path) => `Removed ${path}`)];
-  const text = [...lines, `Settings and keys are still in ${dataDirectory}.`].join('\n');
-  return answer({ removed: done.paths, dataDirectory }, text);
+  const rest = existsSync(dataDirectory)
+    ? [`Settings and keys are still in ${dataDirectory}.`]
+    : [];
+  return answer({ removed: done.paths, dataDirectory }, [...lines, ...rest].join('\n'));
 }
 
 type Uninstalled =

@@ -15,7 +15,7 @@ import type { SecretBox } from '../platform/secret-box.ts';
 import { writeSettings } from './settings-file.ts';
 import { settingsView } from './settings-view.ts';
 
-/** `saved` means that the change is on disk. */
+/** `patched` means that the change is on disk and in force. */
 export type Patched =
   | { readonly kind: 'patched' }
   | Extract<PatchPlan, { readonly kind: 'refused' }>
@@ -115,7 +115,7 @@ type PatchPlan =
       readonly param: string | null;
     };
 
-/** Holds a tree of plain values against the table; null stands for "as if it had never been set". */
+/** Holds a tree of plain values against the table; null makes a setting one that was never set. */
 function planPatch(
   tree: unknown,
   {

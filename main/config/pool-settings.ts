@@ -9,7 +9,7 @@ const databaseUrl: Kind<string> = {
 };
 
 function isPostgresUrl(value: string): boolean {
-  // An address that was read back masked is none.
+  // A masked address, as the window reads it, is no address.
   if (!/^postgres(ql)?:\/\//.test(value) || value.includes('…') || !URL.canParse(value))
     return false;
   const { hash, hostname, pathname, username, password } = new URL(value);

@@ -151,7 +151,7 @@ export const httpUrl: Kind<string> = {
 };
 
 function isHttpUrl(value: string): boolean {
-  // An address that was read back masked is none.
+  // A masked address, as the window reads it, is no address.
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
   const { hash, username, password } = new URL(value);
   return hash === '' && isDecodable(username + password);

@@ -11,13 +11,13 @@ export const PREFILL = oneOf({
 
 /** Which protocols an upstream speaks beside chat completions; docs/http-api.md#endpoints. */
 export const PROTOCOLS = oneOf({
-  auto: 'Asked once; after an answer that there is no such endpoint, served by chat completions for ten minutes.',
+  auto: 'Tried first; if it lacks the endpoint, chat completions are used for the next ten minutes.',
   native: 'It serves both itself.',
   chat: 'It serves neither; both are translated to chat completions and back.',
 });
 
 export const MODELS_MEANING =
-  'More model IDs that it takes. An app that asks for one gets it, and from here first.';
+  'IDs of other models that it serves. An app that requests one of them gets it, and from here first.';
 
 /** docs/routing.md#models. */
 export const MODEL_FALLBACK = oneOf({

@@ -6,7 +6,7 @@ import { parseJson } from '../platform/json.ts';
 
 const BREAK_AFTER_WORDS = 12;
 
-/** How a demo engine tells its answer in one protocol. */
+/** How a demo engine words its answer in one protocol. */
 export interface DemoStream {
   readonly whole: (text: string) => object;
   /** Events before the first word. */

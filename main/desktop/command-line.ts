@@ -6,7 +6,7 @@ const CLI_SWITCH = '--cli';
 /** Chromium looks for a screen before our code runs; a command needs none. */
 const NO_SCREEN = '--ozone-platform=headless';
 
-const ACTION_SWITCH = '--action=';
+export const ACTION_SWITCH = '--action=';
 
 /** Of the desktop entry (electron-builder.yml); a running app carries them out. */
 const START_ACTIONS = ['settings', 'quit'] as const;

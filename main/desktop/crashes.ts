@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { AppApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import type { MemoryFile } from './preferences.ts';
+import { relaunchOptions } from './relaunch.ts';
 
 const schema = z.object({
   /** Wall-clock milliseconds since the epoch, oldest first. */
@@ -38,6 +39,7 @@ export const recentCrashes = (times: readonly number[], nowMs: number): number =
 
 interface CrashDeps {
   readonly app: Pick<AppApi, 'relaunch' | 'exit'>;
+  readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: MemoryFile;
   readonly clock: Clock;
@@ -45,11 +47,11 @@ interface CrashDeps {
 }
 
 /**
- * Answers an error that nothing has caught: written down, and the program starts anew. What such an error has left
+ * Answers an error that nothing has caught: written down, and the program is restarted. What such an error has left
  * behind cannot be trusted, and a start takes a second or two.
  */
 export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
-  const { app, env, file, clock } = deps;
+  const { app, file, clock } = deps;
   let isOver = false;
   return (error) => {
     // Errors of the handler itself, or while the program ends, would come here again.
@@ -58,12 +60,7 @@ export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
     const last = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const times = [...readCrashes(file).times, clock.now()].slice(-MAX_KEPT);
     file.write({ times, last: last.slice(0, MAX_TEXT), isTold: false });
-    const image = env['APPIMAGE'];
-    app.relaunch({
-      args: deps.isWindowOpen() ? [] : [`--${HIDDEN_SWITCH}`],
-      // An AppImage's own program lies in a mount that ends with it.
-      ...(image === undefined ? {} : { execPath: image }),
-    });
+    app.relaunch(relaunchOptions(deps, deps.isWindowOpen() ? [] : [`--${HIDDEN_SWITCH}`]));
     app.exit(1);
   };
 }

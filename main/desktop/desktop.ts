@@ -1,13 +1,14 @@
 import type { AppApi } from './electron-api.ts';
 import { waitAfterCrashes } from './crash-start.ts';
 import { createCrashHandler } from './crashes.ts';
-import { startAction } from './command-line.ts';
+import { ACTION_SWITCH, startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menu-bar.ts';
+import { relaunchOptions } from './relaunch.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { messageOf } from '../platform/errors.ts';
-import { askAfterFailure } from './start-failure.ts';
-import { handleEnd } from './shutdown.ts';
+import { startOrAsk } from './start-failure.ts';
+import { type End, handleEnd, watchSession } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
@@ -16,10 +17,10 @@ interface DesktopDeps extends ShellDeps {
   /** Called in the first instance only; throws with a message for people. `port` is one to save and to use. */
   readonly compose: (port: number | null) => Composed | Promise<Composed>;
   readonly otherPort: (error: unknown) => Promise<number | null>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly argv: readonly string[];
   /** Calls the listener for an error that nothing has caught. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
+  /** Calls the listener when the system asks this process to end. */
+  readonly onTerminated: (listener: () => void) => void;
   readonly versions: Versions;
   /** Where the owner can correct a setting that keeps the gateway from starting. */
   readonly dataDirectory: string;
@@ -59,16 +60,13 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  let open = (view: WindowView | null = null): void => shell?.window.open(view);
-  app.on('second-instance', (_event, argv) => {
-    const asked = startAction(argv);
-    if (asked === 'quit') app.quit();
-    else open(asked);
-  });
-  app.on('activate', () => open());
-  // Without a listener Electron quits with the last window, and the gateway with it.
-  app.on('window-all-closed', () => undefined);
+  /** What was asked for before there was a window to open. */
+  let asked: WindowView | 'window' | null = null;
+  let open = (view: WindowView | null): void => {
+    asked = view ?? 'window';
+  };
   const end = handleEnd(deps.electron, deps.clock, () => shell);
+  listen(deps, end, (view) => open(view));
 
   app.setAboutPanelOptions({
     applicationName: 'Switchyard',
@@ -80,33 +78,53 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   deps.onUncaught(createCrashHandler({ ...deps, app, file: deps.crashFile, isWindowOpen }));
 
   await app.whenReady();
+  watchSession(deps, end);
+  const isHidden = isStartedHidden(app);
+  if (isHidden) app.dock?.hide();
   const waited = await waitAfterCrashes({ ...deps, file: deps.crashFile });
   if (waited === 'quit') {
     app.exit(0);
     return;
   }
-  for (let port: number | null = null; ;) {
-    try {
-      const composed = await deps.compose(port);
-      if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
-      else shell = openShell(deps, composed, await composed.host.start(), end);
-      break;
-    } catch (error) {
-      const choice = await askAfterFailure(deps, error);
-      if (choice.kind === 'quit') {
-        app.exit(1);
-        return;
-      }
-      port = choice.kind === 'port' ? choice.port : null;
-    }
+  const how = await startOrAsk(deps, async (port) => {
+    const composed = await deps.compose(port);
+    if (composed.kind === 'own') {
+      const { window } = (shell = openShell(deps, composed, await composed.host.start(), end));
+      open = (view) => window.open(view);
+    } else if (isHidden && asked === null) app.exit(0);
+    else open = attach(deps, composed.link);
+  });
+  if (how === 'quit') {
+    app.exit(1);
+    return;
   }
-  if (isStartedHidden(app)) app.dock?.hide();
-  else open(action);
+  if (asked !== null) open(asked === 'window' ? null : asked);
+  else if (!isHidden) open(action);
 
   function fail(error: unknown): void {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
     app.exit(1);
   }
+}
+
+/** Follows what other starts of the program and the dock ask for. */
+function listen(deps: DesktopDeps, end: End, open: (view: WindowView | null) => void): void {
+  const { app } = deps.electron;
+  let isWantedAgain = false;
+  function startAgain(words: readonly string[]): void {
+    if (!isWantedAgain) app.relaunch(relaunchOptions(deps, words));
+    isWantedAgain = true;
+  }
+
+  app.on('second-instance', (_event, argv) => {
+    const action = startAction(argv);
+    if (action === 'quit') app.quit();
+    else if (end.isQuitting()) startAgain(action === null ? [] : [ACTION_SWITCH + action]);
+    else if (!argv.includes(`--${HIDDEN_SWITCH}`)) open(action);
+  });
+  app.on('activate', () => open(null));
+  // Without a listener Electron quits with the last window, and the gateway with it.
+  app.on('window-all-closed', () => undefined);
 }
 
 /** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
@@ -118,9 +136,8 @@ function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => 
     iconsDirectory,
     ownOrigin: new URL(link).origin,
     controlLink: () => link,
-    hasTrayPanel: null,
+    canHide: null,
     saved,
-    onSessionEnd: () => undefined,
     log: () => undefined,
     onGone: () => electron.app.exit(1),
   });

@@ -1,10 +1,12 @@
 import type {
   App,
   BaseWindow,
+  BaseWindowConstructorOptions,
   BrowserWindow,
   BrowserWindowConstructorOptions,
   Clipboard,
   CommandLine,
+  ContextMenuParams,
   Dock,
   Dialog,
   ForkOptions,
@@ -51,6 +53,7 @@ export interface AppApi extends Pick<
   | 'setAboutPanelOptions'
   | 'showAboutPanel'
   | 'relaunch'
+  | 'focus'
 > {
   /** macOS only. */
   readonly dock?: Pick<Dock, 'hide' | 'show'> | undefined;
@@ -82,12 +85,16 @@ export interface SessionApi {
   ): void;
 }
 
+/** Of a right click. */
+export type ClickedPlace = Pick<ContextMenuParams, 'isEditable' | 'selectionText'>;
+
 export interface ContentsApi {
   readonly session: SessionApi;
   setWindowOpenHandler(handler: () => { action: 'deny' }): void;
   on(event: 'will-navigate', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-redirect', listener: (navigation: Navigation) => void): unknown;
+  on(event: 'context-menu', listener: (event: unknown, place: ClickedPlace) => void): unknown;
   on(event: 'will-attach-webview', listener: (event: Cancelable) => void): unknown;
   on(
     event: 'render-process-gone',
@@ -109,6 +116,7 @@ export interface WindowApi extends Pick<
   | 'getNormalBounds'
   | 'isMaximized'
   | 'maximize'
+  | 'setBounds'
   | 'destroy'
 > {
   readonly webContents: ContentsApi;
@@ -116,10 +124,14 @@ export interface WindowApi extends Pick<
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
   on(event: 'show', listener: () => void): unknown;
   on(event: 'hide', listener: () => void): unknown;
+  on(event: 'closed', listener: () => void): unknown;
   /** The page has not answered for 30 s. */
   on(event: 'unresponsive', listener: () => void): unknown;
   on(event: 'responsive', listener: () => void): unknown;
-  /** Windows only: the session ends now, whatever the app does. */
+}
+
+/** A window that is never shown: Windows tells windows alone that the session ends, whatever the app does. */
+export interface SessionWindowApi {
   on(event: 'session-end', listener: () => void): unknown;
 }
 
@@ -178,6 +190,8 @@ export interface ScreenApi {
 }
 
 export interface MenuApi {
+  /** Opens it under the pointer, on the window that has the focus. */
+  popup(): void;
   on(event: 'menu-will-show', listener: () => void): unknown;
   on(event: 'menu-will-close', listener: () => void): unknown;
 }
@@ -202,6 +216,7 @@ export interface TrayApi extends Pick<Tray, 'setToolTip' | 'destroy'> {
 export interface ElectronApi {
   readonly app: AppApi;
   readonly BrowserWindow: new (options: BrowserWindowConstructorOptions) => WindowApi;
+  readonly BaseWindow: new (options: BaseWindowConstructorOptions) => SessionWindowApi;
   readonly Tray: new (imagePath: string) => TrayApi;
   readonly Menu: {
     buildFromTemplate(template: MenuItemConstructorOptions[]): MenuApi;

@@ -1,51 +1,84 @@
 import type { MenuItemConstructorOptions } from 'electron';
+import type { ClickedPlace } from './electron-api.ts';
 import type { MenuAction } from './menu-entry.ts';
+
+type Item = MenuItemConstructorOptions;
 
 /**
  * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of
  * Electron's default menu.
  */
-export function appMenu(
-  platform: NodeJS.Platform,
-  act: (action: MenuAction) => void,
-): MenuItemConstructorOptions[] {
-  const own: MenuItemConstructorOptions[] = [
+export function appMenu(platform: NodeJS.Platform, act: (action: MenuAction) => void): Item[] {
+  const gateway: Item[] = [
     { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
     { label: 'Open in browser', click: () => act('open-browser') },
     { label: 'Join a gateway…', click: () => act('join-gateway') },
-    { label: 'Settings…', accelerator: 'CmdOrCtrl+,', click: () => act('open-settings') },
+  ];
+  const settings: Item = {
+    label: 'Settings…',
+    accelerator: 'CmdOrCtrl+,',
+    click: () => act('open-settings'),
+  };
+  if (platform === 'darwin') {
+    const own = { label: 'Switchyard', submenu: macEntries(settings) };
+    return [own, FILE, ...PAGE_MENUS, { label: 'Gateway', submenu: gateway }, WINDOW];
+  }
+  const own: Item[] = [
+    ...gateway,
+    settings,
     { label: 'About Switchyard', click: () => act('about') },
-    { type: 'separator' },
+    LINE,
     { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
   ];
-  return [
-    // macOS titles the first menu with the app's name and looks for Hide and Services there.
-    platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 4) }] : []),
-    ...PAGE_MENUS,
-  ];
+  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
 /** The menu bar of a window whose gateway runs in another process. */
-export function attachedMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
-  const app: MenuItemConstructorOptions =
-    platform === 'darwin'
-      ? { role: 'appMenu' }
-      : { label: 'Switchyard', submenu: [{ label: 'Close', role: 'quit' }] };
-  return [app, ...PAGE_MENUS];
+export function attachedMenu(platform: NodeJS.Platform): Item[] {
+  if (platform === 'darwin') return [{ role: 'appMenu' }, FILE, ...PAGE_MENUS, WINDOW];
+  const own: Item[] = [{ label: 'Close', role: 'quit' }];
+  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
-const PAGE_MENUS: readonly MenuItemConstructorOptions[] = [
+/** Of a right click in the page, for which Electron has no menu of its own. */
+export function contextMenu({ isEditable, selectionText }: ClickedPlace): Item[] {
+  if (isEditable)
+    return [{ role: 'cut' }, { role: 'copy' }, { role: 'paste' }, { role: 'selectAll' }];
+  return selectionText.trim() === '' ? [] : [{ role: 'copy' }];
+}
+
+const LINE: Item = { type: 'separator' };
+
+/** Electron's own menu of the app, which has no settings. */
+const macEntries = (settings: Item): Item[] => [
+  { role: 'about' },
+  LINE,
+  settings,
+  LINE,
+  { role: 'services' },
+  LINE,
+  { role: 'hide' },
+  { role: 'hideOthers' },
+  { role: 'unhide' },
+  LINE,
+  { role: 'quit' },
+];
+
+/** On macOS the window is closed by its entry; elsewhere by that of the window's menu. */
+const FILE: Item = { role: 'fileMenu' };
+
+const WINDOW: Item = { role: 'windowMenu' };
+
+const PAGE_MENUS: readonly Item[] = [
   { role: 'editMenu' },
   {
     label: 'View',
     submenu: [
       { role: 'reload' },
-      { type: 'separator' },
+      LINE,
       { role: 'resetZoom' },
       { role: 'zoomIn' },
       { role: 'zoomOut' },
     ],
   },
-  { role: 'windowMenu' },
 ];

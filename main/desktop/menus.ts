@@ -1,6 +1,7 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
 import type { WarmupState } from '#shared/status.ts';
+import { visible } from '#shared/visible.ts';
 import {
   describeServing,
   displayName,
@@ -169,7 +170,7 @@ export function menuTemplate(
   });
 }
 
-/** A single `&` marks an access key; an upstream's label may contain one. */
+/** A single `&` marks an access key; an upstream's label may contain one, and its last words anything. */
 function literal(text: string): string {
-  return text.replaceAll('&', '&&');
+  return visible(text).replaceAll('&', '&&');
 }

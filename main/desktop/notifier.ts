@@ -1,3 +1,4 @@
+import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ElectronApi, NotificationApi } from './electron-api.ts';
 import type { MenuAction } from './menu-entry.ts';
@@ -40,7 +41,7 @@ export function createNotifier({ Notification, clock, act }: NotifierDeps): Noti
   function show({ title, body, button }: Notice): void {
     if (!Notification.isSupported()) return;
     const actions = [{ type: 'button' as const, text: button.text }];
-    const notification = new Notification({ title, body, actions });
+    const notification = new Notification({ title: visible(title), body: visible(body), actions });
     const help = () => act(button.action);
     // Where the system shows no buttons, the click anywhere helps as well.
     notification.on('click', help);

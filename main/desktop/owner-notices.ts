@@ -99,7 +99,7 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
   ];
 }
 
-/** The page has crashed again and again, and is not opened anew. */
+/** The page has crashed again and again, and is not reopened. */
 export const pageGone = (): Notice => ({
   cause: 'page gone',
   title: 'The window keeps crashing',
@@ -107,7 +107,7 @@ export const pageGone = (): Notice => ({
   button: { text: 'Open in browser', action: 'open-browser' },
 });
 
-/** A process of Chromium's, which starts it anew by itself. */
+/** A process of Chromium's, which restarts it by itself. */
 export const childGone = (type: string, reason: string): Notice => ({
   cause: `child ${type}`,
   title: `A part of the window stopped (${type}: ${reason})`,

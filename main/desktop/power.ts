@@ -1,3 +1,5 @@
+import { messageOf } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
 import type { ElectronApi, PowerBlockerApi } from './electron-api.ts';
 import type { HostApi } from './host-api.ts';
 import type { Preferences } from './preferences.ts';
@@ -23,23 +25,33 @@ interface SleepDeps {
   readonly powerMonitor: ElectronApi['powerMonitor'];
   readonly host: Pick<HostApi, 'machine' | 'setMachine' | 'resumed'>;
   readonly preferences: Preferences;
+  readonly log: Log;
 }
 
 /**
  * Before sleep the machine is drained, so that gateways stop asking it; afterwards it takes work again and everything
  * is checked again. Remembered on disk, because a machine may lose power while it sleeps.
  */
-export function followSleep({ powerMonitor, host, preferences }: SleepDeps): void {
+export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps): void {
+  async function change(wish: 'on' | 'drained'): Promise<boolean> {
+    try {
+      await host.setMachine(wish);
+      return true;
+    } catch (error) {
+      log('error', 'mode_not_changed', { wish, error: messageOf(error) });
+      return false;
+    }
+  }
+
   async function wake(): Promise<void> {
     if (!preferences.current().isDrainedForSleep) return;
-    preferences.change({ isDrainedForSleep: false });
-    await host.setMachine('on');
+    if (await change('on')) preferences.change({ isDrainedForSleep: false });
   }
 
   powerMonitor.on('suspend', () => {
     if (host.machine() !== 'on') return;
     preferences.change({ isDrainedForSleep: true });
-    void host.setMachine('drained');
+    void change('drained');
   });
   powerMonitor.on('resume', () => {
     host.resumed();

@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { createActions } from './actions.ts';
 import { crashNotices } from './crash-start.ts';
@@ -13,12 +14,15 @@ import { createNotifier, type Notifier } from './notifier.ts';
 import { childGone, lostKeys, noticesOf, pageGone } from './owner-notices.ts';
 import { createWakefulness, followSleep } from './power.ts';
 import type { MemoryFile, Preferences } from './preferences.ts';
+import { relaunchOptions, type ProcessStart } from './relaunch.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
 import type { End } from './shutdown.ts';
 import type { SystemState } from './system-menu.ts';
 import type { TerminalCommand } from './terminal-command.ts';
 import { createThrottle } from './throttle.ts';
 import { createTray } from './tray.ts';
+import { keepTray } from './tray-keeper.ts';
+import type { TrayPanel } from './tray-panel.ts';
 import {
   createUpdates,
   type UpdateDeps,
@@ -32,12 +36,12 @@ import { createMainWindow, type MainWindow } from './window.ts';
 /** As often as the live feed sends changes. */
 const TRAY_INTERVAL_MS = 250;
 
-export interface ShellDeps {
+export interface ShellDeps extends ProcessStart {
   readonly electron: ElectronApi;
   readonly platform: NodeJS.Platform;
   readonly clock: Clock;
   readonly iconsDirectory: string;
-  readonly hasTrayPanel: () => Promise<boolean>;
+  readonly trayPanel: TrayPanel;
   readonly loginItem: LoginItem;
   readonly terminalCommand: TerminalCommand | null;
   readonly preferences: Preferences;
@@ -76,21 +80,17 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
     iconsDirectory,
     ownOrigin,
     controlLink: () => host.controlLink(),
-    hasTrayPanel: deps.hasTrayPanel,
+    canHide: () => keeper.isShown(),
     platform,
     saved: deps.savedWindow,
-    onSessionEnd: () => end.session(),
     log,
     onGone: () => notifier.say(pageGone()),
   });
   const keys = createKeyStorage({ host, keychain: own.keychain, preferences });
   const updates = openUpdates(deps, {
     inFlight: () => runningRequests(facts),
-    async end() {
-      await shell.stop();
-      window.close();
-      end.release();
-    },
+    end: () => endForUpdate(shell, end, log),
+    startAgain: (why) => startAgain(why, deps, log),
     changed: () => refresh.request(),
   });
   const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) });
@@ -116,6 +116,12 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
   });
   const notifier = createNotifier({ Notification: electron.Notification, clock, act });
   const tray = createTray({ electron, platform, iconsDirectory, act }, view());
+  const keeper = keepTray({
+    panel: deps.trayPanel,
+    clock,
+    renew: () => tray.renew(),
+    onNone: () => window.offer(),
+  });
   const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(view()));
   const unsubscribe = host.subscribe((event) => {
     facts = foldFacts(facts, event, host.machine());
@@ -124,7 +130,7 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
   });
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, act)));
   watchChildren(electron.app, log, notifier);
-  followSleep({ powerMonitor: electron.powerMonitor, host, preferences });
+  followSleep({ powerMonitor: electron.powerMonitor, host, preferences, log });
   for (const notice of [...crashNotices(deps.crashFile, log), ...lostKeys(own.lostKeys)]) {
     notifier.say(notice);
   }
@@ -138,6 +144,7 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
       window.save();
       updates?.stop();
       notifier.stop();
+      keeper.stop();
       wakefulness.set(false);
       try {
         await host.stop(graceMs);
@@ -151,10 +158,30 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
   return shell;
 }
 
+/** Lets the installer quit the app, whose windows would otherwise only hide. */
+async function endForUpdate(shell: Shell, end: End, log: Log): Promise<void> {
+  try {
+    await shell.stop();
+  } catch (error) {
+    // What the gateway cannot save now it could not save later.
+    log('error', 'not_stopped', { error: messageOf(error) });
+  }
+  shell.window.close();
+  end.release();
+}
+
+/** After the end for an update that was not installed. */
+function startAgain(why: string, deps: ShellDeps, log: Log): void {
+  const { app } = deps.electron;
+  log('error', 'update_failed', { why });
+  app.relaunch(relaunchOptions(deps, []));
+  app.exit(1);
+}
+
 /** Null for a build that knows no address to ask. */
 function openUpdates(
   { updater: { means, load }, clock, preferences }: ShellDeps,
-  shell: Pick<UpdateDeps, 'inFlight' | 'end' | 'changed'>,
+  shell: Pick<UpdateDeps, 'inFlight' | 'end' | 'startAgain' | 'changed'>,
 ): Updates | null {
   if (means === 'none') return null;
   const isAutomatic = () => preferences.current().looksForUpdates;

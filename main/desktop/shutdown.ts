@@ -1,6 +1,6 @@
 import { withTimeout } from '../platform/async.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { AppApi, PowerApi } from './electron-api.ts';
+import type { AppApi, ElectronApi, PowerApi } from './electron-api.ts';
 
 interface Stoppable {
   /** Running requests may finish for `graceMs`; left out, for as long as the host allows. */
@@ -12,6 +12,8 @@ export interface End {
   session(): void;
   /** All is saved: from now on nothing keeps the app from quitting. */
   release(): void;
+  /** Asked to end, it waits for running requests. */
+  isQuitting(): boolean;
 }
 
 /** The system kills what is still there after a few seconds; state has to be on disk before. */
@@ -23,8 +25,6 @@ const SESSION_END_GRACE_MS = 1500;
  * Ends the app in one of two ways. Quitting waits for running requests; a second quit ends the app at once, and so
  * does one before the host runs. The end of the session (logout, shutdown, restart) waits for at most two seconds
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
- *
- * On Windows a window hears of the end of the session.
  */
 export function handleEnd(
   {
@@ -70,5 +70,22 @@ export function handleEnd(
     release() {
       phase = 'session_ending';
     },
+    isQuitting: () => phase === 'quitting',
   };
+}
+
+interface SessionDeps {
+  readonly electron: Pick<ElectronApi, 'BaseWindow'>;
+  readonly platform: NodeJS.Platform;
+  readonly onTerminated: (listener: () => void) => void;
+}
+
+/** What tells of the end of the session beside `powerMonitor`; call it when Electron is ready. */
+export function watchSession(deps: SessionDeps, end: Pick<End, 'session'>): void {
+  const { electron, platform, onTerminated } = deps;
+  // A logout on Linux. Electron's own listener, which is there by now, would quit, and a quit waits for requests.
+  onTerminated(() => end.session());
+  // The app may have no other window, because it was started hidden or its page has crashed.
+  if (platform === 'win32')
+    new electron.BaseWindow({ show: false, skipTaskbar: true }).on('session-end', end.session);
 }

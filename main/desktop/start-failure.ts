@@ -1,7 +1,7 @@
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
 
-export type StartChoice =
+type StartChoice =
   | { readonly kind: 'retry' }
   /** It is saved, so that apps find it there from now on. */
   | { readonly kind: 'port'; readonly port: number }
@@ -15,7 +15,7 @@ interface StartFailureDeps {
 }
 
 /** Says why the gateway does not start, and asks what to do; without a window, a box blocks nobody. */
-export async function askAfterFailure(
+async function askAfterFailure(
   { electron, dataDirectory, otherPort }: StartFailureDeps,
   error: unknown,
 ): Promise<StartChoice> {
@@ -39,5 +39,22 @@ export async function askAfterFailure(
     const choice = choices[response]?.[1] ?? null;
     if (choice !== null) return choice;
     await electron.shell.openPath(dataDirectory);
+  }
+}
+
+/** Calls `start` with the port that the owner has chosen, if any, until it succeeds or the owner has enough. */
+export async function startOrAsk(
+  deps: StartFailureDeps,
+  start: (port: number | null) => Promise<void>,
+): Promise<'started' | 'quit'> {
+  for (let port: number | null = null; ;) {
+    try {
+      await start(port);
+      return 'started';
+    } catch (error) {
+      const choice = await askAfterFailure(deps, error);
+      if (choice.kind === 'quit') return 'quit';
+      port = choice.kind === 'port' ? choice.port : null;
+    }
   }
 }

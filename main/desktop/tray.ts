@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import type { ElectronApi, MenuApi } from './electron-api.ts';
+import { visible } from '#shared/visible.ts';
+import type { ElectronApi, MenuApi, TrayApi } from './electron-api.ts';
 import type { MenuAction } from './menu-entry.ts';
 import { menuTemplate, type TrayView } from './menus.ts';
 import type { TrayShape } from './serving-summary.ts';
@@ -17,23 +17,30 @@ interface TrayIcon {
   show(view: TrayView): void;
   /** Shows this view even if it is equal: a clicked checkbox has toggled itself. */
   restore(view: TrayView): void;
+  /** Makes the icon anew, with what it shows. */
+  renew(): void;
   remove(): void;
 }
 
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
 export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
   const { Tray, Menu } = deps.electron;
-  const tray = new Tray(iconPath(deps, first.shape));
-  // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
-  if (deps.platform === 'win32') tray.on('click', () => deps.act('open-window'));
+  let tray = make(first);
   let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuApi };
   let isMenuOpen = false;
   let held: TrayView | null = null;
 
+  function make({ shape }: TrayView): TrayApi {
+    const made = new Tray(iconPath(deps, shape));
+    // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
+    if (deps.platform === 'win32') made.on('click', () => deps.act('open-window'));
+    return made;
+  }
+
   function put(view: TrayView): void {
     const menu = Menu.buildFromTemplate(menuTemplate(view.entries, deps.act));
     if (deps.platform !== 'linux') watch(menu);
-    tray.setToolTip(`Switchyard: ${view.line}`);
+    tray.setToolTip(`Switchyard: ${visible(view.line)}`);
     tray.setContextMenu(menu);
     shown = { view, key: JSON.stringify(view), menu };
   }
@@ -65,6 +72,11 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
       put(view);
     },
     restore: put,
+    renew() {
+      tray.destroy();
+      tray = make(shown.view);
+      put(shown.view);
+    },
     remove: () => tray.destroy(),
   };
   put(first);
@@ -74,40 +86,4 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
 function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
-}
-
-const DBUS_QUERY = [
-  '--session',
-  '--print-reply',
-  '--dest=org.freedesktop.DBus',
-  '/org/freedesktop/DBus',
-  'org.freedesktop.DBus.NameHasOwner',
-  'string:org.kde.StatusNotifierWatcher',
-];
-
-/** Resolves with a command's output; rejects if it fails or is missing. */
-type RunCommand = (command: string, args: readonly string[]) => Promise<string>;
-
-const runCommand: RunCommand = (command, args) =>
-  new Promise((resolve, reject) => {
-    execFile(command, args, { timeout: 1000 }, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      else reject(error);
-    });
-  });
-
-/**
- * Whether the desktop shows tray icons. Linux may have no panel for them (GNOME without its extension), which
- * Electron's Tray does not report; false if it cannot be found out.
- */
-export async function hasTrayPanel(
-  platform: NodeJS.Platform,
-  run: RunCommand = runCommand,
-): Promise<boolean> {
-  if (platform !== 'linux') return true;
-  try {
-    return (await run('dbus-send', DBUS_QUERY)).includes('boolean true');
-  } catch {
-    return false;
-  }
 }

@@ -49,6 +49,8 @@ export interface UpdateDeps {
   readonly inFlight: () => number;
   /** Ends the gateway and lets the app quit; then the installer takes over. */
   readonly end: () => Promise<void>;
+  /** The installer has failed after the end. */
+  readonly startAgain: (why: string) => void;
   readonly changed: () => void;
 }
 
@@ -67,6 +69,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
   const { means, clock, inFlight } = deps;
   let state: UpdateState = { kind: 'idle' };
   let loading: Promise<UpdaterApi> | null = null;
+  let hasEnded = false;
   let cancel = clock.after(FIRST_LOOK_MS, lookBySelf);
 
   function become(next: UpdateState): void {
@@ -75,7 +78,9 @@ export function createUpdates(deps: UpdateDeps): Updates {
   }
 
   function fail(error: unknown): void {
-    become({ kind: 'failed', why: messageOf(error) });
+    const why = messageOf(error);
+    if (hasEnded) deps.startAgain(why);
+    else become({ kind: 'failed', why });
   }
 
   async function load(): Promise<UpdaterApi> {
@@ -113,6 +118,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
     }
     use(async (updater) => {
       await deps.end();
+      hasEnded = true;
       updater.quitAndInstall(false, true);
     });
   }

@@ -40,6 +40,22 @@ export function reachableBounds(
   return null;
 }
 
+/** Where a window is to be moved before it is shown again; null where it can be reached. Screens go while it is hidden. */
+export function rescuedBounds(
+  { x, y, width, height }: Rectangle,
+  workAreas: readonly Rectangle[],
+): Rectangle | null {
+  const [area] = workAreas;
+  if (area === undefined || reachableBounds({ x, y, width, height }, workAreas) !== null)
+    return null;
+  const size = { width: Math.min(width, area.width), height: Math.min(height, area.height) };
+  return {
+    x: area.x + Math.round((area.width - size.width) / 2),
+    y: area.y + Math.round((area.height - size.height) / 2),
+    ...size,
+  };
+}
+
 export interface SavedWindowFile {
   /** Null at the first start, or when the file cannot be read. */
   read(): SavedWindow | null;
@@ -50,6 +66,8 @@ export interface WindowMemory {
   /** Null: the default place. */
   bounds(): Rectangle | null;
   wasMaximized(): boolean;
+  /** Moves a hidden window whose screen is gone. */
+  rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>): void;
   remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>): void;
   /** True for the first call on this machine, after something was remembered. */
   explainTray(): boolean;
@@ -57,12 +75,14 @@ export interface WindowMemory {
 
 export function createWindowMemory(file: SavedWindowFile, screen: ScreenApi): WindowMemory {
   let saved = file.read();
+  const workAreas = () => screen.getAllDisplays().map(({ workArea }) => workArea);
   return {
-    bounds() {
-      const areas = screen.getAllDisplays().map(({ workArea }) => workArea);
-      return saved === null ? null : reachableBounds(saved.bounds, areas);
-    },
+    bounds: () => (saved === null ? null : reachableBounds(saved.bounds, workAreas())),
     wasMaximized: () => saved?.isMaximized ?? false,
+    rescue(window) {
+      const bounds = rescuedBounds(window.getNormalBounds(), workAreas());
+      if (bounds !== null) window.setBounds(bounds);
+    },
     remember(window) {
       saved = {
         bounds: window.getNormalBounds(),

@@ -3,23 +3,22 @@ import type { BrowserWindowConstructorOptions } from 'electron';
 import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import type { AppApi, ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import { contextMenu } from './menu-bar.ts';
 import { createPageHealth } from './page-health.ts';
 import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
 interface WindowDeps {
-  readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'dialog' | 'screen'>;
+  readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
-  /** Null: nothing runs behind the window, so closing it closes it. */
-  readonly hasTrayPanel: (() => Promise<boolean>) | null;
+  /** Whether a hidden window could be opened again. Null: nothing runs behind it, so closing it closes it. */
+  readonly canHide: (() => Promise<boolean>) | null;
   readonly saved: SavedWindowFile;
-  /** Windows only. */
-  readonly onSessionEnd: () => void;
   readonly log: Log;
-  /** The page has crashed so often that it is not opened anew. */
+  /** The page has crashed so often that it is not opened again. */
   readonly onGone: () => void;
 }
 
@@ -30,6 +29,8 @@ export type WindowView =
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
   open(view?: WindowView | null): void;
+  /** Where there is none, minimised: the only way to it without a tray. */
+  offer(): void;
   /** Shows a message box on the window. */
   show(box: Box): void;
   /** Remembers size and position. */
@@ -41,15 +42,20 @@ export interface MainWindow {
 
 /** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps): MainWindow {
-  const { app, BrowserWindow, dialog, screen } = deps.electron;
+  const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
   let current: WindowApi | null = null;
+  /** Hidden by its owner. */
+  const putAway = new WeakSet<WindowApi>();
   const memory = createWindowMemory(deps.saved, screen);
   const health = createPageHealth({
     dialog,
     log: deps.log,
     replace(window) {
+      const wasMinimized = window.isMinimized();
       window.destroy();
-      bringToFront();
+      // One that was put away is made when it is opened, and none springs up unasked.
+      if (wasMinimized) offer();
+      else if (!putAway.has(window)) bringToFront();
     },
     giveUp(window) {
       window.destroy();
@@ -57,22 +63,22 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     },
   });
 
-  function createWindow(view: WindowView | null): WindowApi {
+  function createWindow(view: WindowView | null, isOffered = false): WindowApi {
     const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => {
-      if (memory.wasMaximized()) window.maximize();
-      window.show();
+      if (isOffered && !window.isVisible()) window.minimize();
+      else showFirst(window, memory.wasMaximized());
     });
-    window.on('show', () => void app.dock?.show());
-    // A tray app without a window has no place in the dock.
-    window.on('hide', () => app.dock?.hide());
-    if (deps.platform === 'win32') window.on('session-end', deps.onSessionEnd);
-    const { hasTrayPanel } = deps;
+    window.on('hide', () => void putAway.add(window));
+    window.on('show', () => void putAway.delete(window));
+    followDock(window, app.dock);
+    offerContextMenu(window, Menu);
+    const { canHide } = deps;
     window.on('close', (event) => {
-      if (hasTrayPanel === null) return;
+      if (canHide === null) return;
       event.preventDefault();
-      void hasTrayPanel().then((canReturn) => hideOrMinimize(window, canReturn));
+      void canHide().then((can) => hideOrMinimize(window, can));
     });
     health.watch(window);
     const loaded = window.loadURL(deps.controlLink());
@@ -81,31 +87,17 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
         () => goTo(window, deps.ownOrigin, view),
         () => undefined,
       );
-    loaded.catch((error: unknown) => reportFailedLoad(window, error));
+    loaded.catch((error: unknown) => reportFailedLoad(dialog, window, error));
     return window;
   }
 
-  async function reportFailedLoad(window: WindowApi, error: unknown): Promise<void> {
-    if (window.isDestroyed() || isSuperseded(error)) return;
-    window.show();
-    await showBox(dialog, window, {
-      type: 'error',
-      message: 'The window could not be loaded',
-      detail: `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
-    });
-    window.destroy();
-  }
-
-  // Without a visible tray icon a hidden window could not be opened again.
-  async function hideOrMinimize(window: WindowApi, canReturn: boolean): Promise<void> {
+  async function hideOrMinimize(window: WindowApi, canHide: boolean): Promise<void> {
     if (window.isDestroyed()) return;
     memory.remember(window);
-    if (!canReturn) {
-      window.minimize();
-      return;
-    }
-    if (memory.explainTray()) await showBox(dialog, window, TRAY_BOX);
-    if (!window.isDestroyed()) window.hide();
+    if (memory.explainTray()) await showBox(dialog, window, canHide ? TRAY_BOX : NO_TRAY_BOX);
+    if (window.isDestroyed()) return;
+    if (canHide) window.hide();
+    else window.minimize();
   }
 
   function bringToFront(view: WindowView | null = null): WindowApi {
@@ -115,13 +107,21 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     }
     if (view !== null) goTo(current, deps.ownOrigin, view);
     if (current.isMinimized()) current.restore();
+    if (!current.isVisible()) memory.rescue(current);
     current.show();
     current.focus();
+    // A click on the tray does not make an app of macOS the active one.
+    if (deps.platform === 'darwin') app.focus({ steal: true });
     return current;
+  }
+
+  function offer(): void {
+    if (current === null || current.isDestroyed()) current = createWindow(null, true);
   }
 
   return {
     open: (view) => void bringToFront(view ?? null),
+    offer,
     show: (box) => void showBox(dialog, bringToFront(), box),
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
@@ -129,6 +129,25 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     isShown: () => current !== null && !current.isDestroyed() && current.isVisible(),
     close: () => current?.destroy(),
   };
+}
+
+function showFirst(window: WindowApi, isMaximized: boolean): void {
+  if (isMaximized) window.maximize();
+  window.show();
+}
+
+/** A tray app without a window has no place in the dock. */
+function followDock(window: WindowApi, dock: AppApi['dock']): void {
+  window.on('show', () => void dock?.show());
+  window.on('hide', () => dock?.hide());
+  window.on('closed', () => dock?.hide());
+}
+
+function offerContextMenu({ webContents }: WindowApi, Menu: ElectronApi['Menu']): void {
+  webContents.on('context-menu', (_event, place) => {
+    const items = contextMenu(place);
+    if (items.length > 0) Menu.buildFromTemplate(items).popup();
+  });
 }
 
 interface Box {
@@ -141,6 +160,21 @@ async function showBox(dialog: ElectronApi['dialog'], window: WindowApi, box: Bo
   await dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
 }
 
+async function reportFailedLoad(
+  dialog: ElectronApi['dialog'],
+  window: WindowApi,
+  error: unknown,
+): Promise<void> {
+  if (window.isDestroyed() || isSuperseded(error)) return;
+  window.show();
+  await showBox(dialog, window, {
+    type: 'error',
+    message: 'The window could not be loaded',
+    detail: `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+  });
+  window.destroy();
+}
+
 /** Only the fragment differs from the page that is shown, so the session stays. */
 function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
   if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
@@ -151,6 +185,13 @@ const TRAY_BOX: Box = {
   message: 'Switchyard keeps running in the tray',
   detail:
     'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+};
+
+const NO_TRAY_BOX: Box = {
+  type: 'info',
+  message: 'Switchyard keeps running',
+  detail:
+    'Apps can go on using it. This desktop shows no icon of it in a tray, so the window is only minimised. To quit, use its menu "Switchyard".',
 };
 
 /** A reload while the page loads aborts the first load, which is not a failure. */

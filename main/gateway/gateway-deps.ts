@@ -59,6 +59,8 @@ export interface GatewayProviders {
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
+  /** What a machine goes by; null where it is not known. */
+  readonly nameOf: (id: string) => string | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }

@@ -1,3 +1,5 @@
+import type { Request } from 'express';
+import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { accessHandlers } from './api/access-handlers.ts';
 import { agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
@@ -26,18 +28,25 @@ export interface RouteParts {
   readonly sessions: Sessions;
   readonly browsers: Browsers;
   readonly controlLink: () => string;
-  /** A function, because the lifecycle is created with the server, which needs the routes. */
-  readonly lifecycle: () => Lifecycle;
+  readonly lifecycle: Lifecycle;
 }
 
 export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
-  const { summary, isKnown: isProvider } = deps.providers;
-  const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
-  const joinUrl = () => lifecycle().outsideUrl();
+  const { summary, nameOf, isKnown: isProvider } = deps.providers;
+  // A name that led the window here, as that of a proxy, leads other machines here, too.
+  const joinUrl = (req: Request) =>
+    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const table = routeTable({
     access: accessHandlers({ ...deps, ...parts }),
-    app: appHandlers({ ...deps, ...parts, ...monitor, summary, endAtStop }),
+    app: appHandlers({
+      ...deps,
+      ...parts,
+      ...monitor,
+      summary,
+      nameOf,
+      endAtStop: lifecycle.endAtStop,
+    }),
     control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
     keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
@@ -45,11 +54,7 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),
     requests: requestHandlers(monitor),
-    install: installHandlers({
-      ...deps,
-      isShared: () => lifecycle().isShared(),
-      outsideUrl: joinUrl,
-    }),
+    install: installHandlers({ ...deps, isShared: lifecycle.isShared, outsideUrl: joinUrl }),
   });
   return [...table, ...deps.moreRoutes];
 }

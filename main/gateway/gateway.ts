@@ -3,14 +3,16 @@ import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
-import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
+import { createLifecycle, type Started } from './api/lifecycle.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createBrowsers } from './auth/browsers.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
+import type { ChatDeps } from './chat/handler.ts';
 import { createLearnt } from './learnt.ts';
+import type { StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor } from './monitoring/monitor.ts';
 import { createChecks } from './monitoring/checks.ts';
@@ -23,10 +25,13 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
 
-/** Chat requests under way, and all that were taken. */
+/** Chat requests under way, and what was counted since the data directory was made. */
 export interface GatewayLoad {
   readonly in_flight: number;
   readonly requests: number;
+  readonly answers: number;
+  readonly fallbacks: number;
+  readonly tokens: number;
 }
 
 export interface Gateway extends ChangeHandlers {
@@ -55,6 +60,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
+  const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
 
   const pool = createPoolPart(deps.pool, deps);
   const monitor = createMonitor({
@@ -73,10 +79,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
-  const { sessions, browsers, identify } = accessOf({
-    ...deps,
-    isShared: () => lifecycle.isShared(),
-  });
+  const { sessions, browsers, identify } = accessOf({ ...deps, ...lifecycle });
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
     monitor,
@@ -86,42 +89,40 @@ export function createGateway(deps: GatewayDeps): Gateway {
     sessions,
     browsers,
     controlLink,
-    lifecycle: () => lifecycle,
+    lifecycle,
   });
   const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
-  const facts = { id: newRequestId(), refusedOrigin: logRefusedOrigins(log) };
-  const makeServer = () =>
-    createGatewayServer({
-      config,
-      ...facts,
-      identify,
-      chat: {
-        ...deps,
-        ...monitor,
-        budget: createHedgeBudget(),
-        engines: createEngineActivity(clock),
-        wedges,
-        bodies,
-        admission,
-        ...learnt,
-        observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
-        inFlightAt: pool.inFlightBeside(stats),
-        remotes,
-      },
-      otherwise,
-      isStopping: () => lifecycle.isStopping(),
-      onBug,
-    });
-
-  const lifecycle = createLifecycle(makeServer, deps);
+  const chat: ChatDeps = {
+    ...deps,
+    ...monitor,
+    budget: createHedgeBudget(),
+    engines: createEngineActivity(clock),
+    wedges,
+    bodies,
+    admission,
+    ...learnt,
+    observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
+    inFlightAt: pool.inFlightBeside(stats),
+    remotesIn,
+  };
+  const serverDeps = {
+    config,
+    id: newRequestId(),
+    refusedOrigin: logRefusedOrigins(log),
+    identify,
+    chat,
+    otherwise,
+    isStopping: lifecycle.isStopping,
+    onBug,
+  };
 
   return {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
     load: () => loadOf(admission.view().running, stats.view()),
-    url: () => lifecycle.url(),
-    baseUrl: () => lifecycle.baseUrl(),
+    url: lifecycle.url,
+    baseUrl: lifecycle.baseUrl,
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
@@ -153,7 +154,7 @@ function stackOf(error: unknown): string {
 }
 
 /** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
-function accessOf(deps: GatewayDeps & Pick<Lifecycle, 'isShared'>) {
+function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
   const sessions = createSessions(deps.clock);
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
@@ -162,7 +163,7 @@ function accessOf(deps: GatewayDeps & Pick<Lifecycle, 'isShared'>) {
 
 function loadOf(
   running: number,
-  { totalRequests }: { readonly totalRequests: number },
+  { totalRequests: requests, fallbackCount: fallbacks, answers, tokens }: StatsView,
 ): GatewayLoad {
-  return { in_flight: running, requests: totalRequests };
+  return { in_flight: running, requests, answers, fallbacks, tokens };
 }

@@ -5,7 +5,7 @@ import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-
 import { createUsageSupport, type UsageSupport } from './routing/usage-support.ts';
 import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
 
-/** What upstreams and machines turned out to take, and the items of their answers. */
+/** What upstreams and machines turned out to accept, and the items of their answers. */
 export interface Learnt {
   readonly prefills: Prefills;
   readonly support: EndpointSupport;

@@ -22,9 +22,9 @@ interface ExchangeDeps {
 }
 
 const EVERY_MS = 1000;
-/** What is learnt within this time is told together. */
+/** What is learnt within this time is sent together. */
 const GATHER_MS = 50;
-/** Figures of the others count no longer after a silence as long. */
+/** After this much silence, the figures of the others no longer count. */
 const SILENCE_MS = 5000;
 
 const NOWHERE: PoolHeard['inFlight'] = {};
@@ -35,7 +35,7 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
   let heardTicks = -Infinity;
   let isRunning = false;
   let isTelling = false;
-  /** News came while it told. */
+  /** News came during the exchange. */
   let isAgain = false;
   let dueTicks = Infinity;
   let cancelTimer = () => {};

@@ -23,7 +23,7 @@ interface PartDeps extends Pick<GatewayDeps, 'clock' | 'random' | 'config'> {
   readonly providers: Pick<GatewayDeps['providers'], 'isKnown'>;
 }
 
-/** What is not shared costs nothing: without other gateways everything is as it would be without this. */
+/** Without other gateways nothing is shared, and nothing of it costs time. */
 const ALONE: PoolPart = {
   share: (own) => own,
   inFlightBeside: (stats) => (id) => stats.inFlightAt(id),

@@ -7,9 +7,9 @@ export interface BodyBudget {
 }
 
 export interface BodyShare {
-  /** Reserves so many more bytes of the body; false if the budget has no room for them. */
+  /** Reserves this many more bytes of the body; false if the budget has no room for them. */
   take(bytes: number): boolean;
-  /** Reserves one further copy of so many bytes, as for a second call beside the first. */
+  /** Reserves one further copy of this many bytes, as for a second call beside the first. */
   takeCopy(bytes: number): boolean;
   /** Gives back all that is reserved. */
   giveBack(): void;

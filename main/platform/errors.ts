@@ -20,5 +20,8 @@ const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
 
 /** Whether an error is about this process or machine, and says nothing about the other side. */
 export function isExhausted(error: unknown): boolean {
-  return EXHAUSTED.has(codeOf(error));
+  const code = codeOf(error);
+  // With mDNS among its sources of names (nss-mdns, on most desktops), glibc says this of a lookup without a descriptor.
+  if (code === 'EBUSY') return (error as NodeJS.ErrnoException).syscall === 'getaddrinfo';
+  return EXHAUSTED.has(code);
 }

@@ -87,7 +87,7 @@ function textLine(head: LineHead, fields: Fields): string {
 }
 
 function eventText({ event }: LineHead, fields: Fields): string {
-  let text = event.replaceAll(/\p{Cc}/gu, ' ');
+  let text = visible(event);
   for (const name of Object.keys(fields)) text += ` ${name}=${valueText(fields[name])}`;
   return text;
 }
@@ -95,7 +95,7 @@ function eventText({ event }: LineHead, fields: Fields): string {
 /** Text from outside, such as a model's name, must not look like further fields or lines. */
 function valueText(value: Fields[string] | undefined): string {
   if (typeof value !== 'string') return String(value);
-  return /^[\w.:/@+;,=-]+$/.test(value) ? value : JSON.stringify(value.replaceAll(/\p{Cc}/gu, ' '));
+  return /^[\w.:/@+;,=-]+$/.test(value) ? value : JSON.stringify(visible(value));
 }
 
 /** Two files of this size are kept. */

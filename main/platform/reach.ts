@@ -9,7 +9,7 @@ export interface Reached {
   readonly localAddress: string;
 }
 
-type ReachResult = Reached | { readonly kind: 'failed'; readonly why: string };
+export type ReachResult = Reached | { readonly kind: 'failed'; readonly why: string };
 
 const CONNECT_TIMEOUT_MS = 5000;
 

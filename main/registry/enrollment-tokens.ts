@@ -15,8 +15,8 @@ export interface NewEnrollment {
 
 /** Tokens that were issued and not used yet. */
 export interface OpenEnrollments {
-  /** `baseUrl` is where the other machine reaches this gateway. */
-  create(baseUrl: string): Promise<Answer<NewEnrollment>>;
+  /** `addresses`: where the other machine reaches this gateway, or those of its pool. */
+  create(addresses: readonly string[]): Promise<Answer<NewEnrollment>>;
   /** Takes a token out, so that nobody else can use it; null when it is unknown or expired. */
   take(token: string): StoredEnrollment | null;
   /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
@@ -52,7 +52,7 @@ export function createOpenEnrollments(
   }
 
   return {
-    async create(baseUrl) {
+    async create(addresses) {
       const expired = takeExpired();
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
@@ -68,7 +68,10 @@ export function createOpenEnrollments(
         return unwritten(written.message);
       }
       const expires_at = isoTime(enrollment.expiresAt);
-      return answered({ token, expires_at, join: `switchyard join ${baseUrl} ${token}` }, 201);
+      return answered(
+        { token, expires_at, join: `switchyard join ${addresses.join(',')} ${token}` },
+        201,
+      );
     },
     take(token) {
       const enrollment = open.get(digestOf(token));

@@ -32,8 +32,7 @@ const BAD_TOKEN: Refusal = {
   kind: 'refused',
   status: 401,
   code: 'invalid_token',
-  message:
-    'The enrolment token is unknown, was used already or is over an hour old: ask the owner of the gateway for a new line.',
+  message: 'The enrolment token is unknown, was used already or is over an hour old.',
 };
 
 /** Enrols the sender of a message; a token admits one machine. */

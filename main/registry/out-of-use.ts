@@ -1,6 +1,6 @@
 import { CHECK_MISSING } from '#shared/provider.ts';
 import { statusAt } from './liveness.ts';
-import { type TableEntry, verificationStateOf } from './provider-entry.ts';
+import { isNotMeant, type TableEntry, verificationStateOf } from './provider-entry.ts';
 import type { ProviderTable } from './provider-table.ts';
 
 /** More of them would make an error message a page. */
@@ -11,8 +11,7 @@ export function causesIn(table: ProviderTable): string {
   const named: string[] = [];
   let others = 0;
   table.survey((entry, silentMs) => {
-    // The agent of this process exists without anybody's doing.
-    if (entry.isOwn && (entry.shown?.models.length ?? 0) === 0) return;
+    if (isNotMeant(entry)) return;
     if (named.length < MOST_NAMED) named.push(`${entry.id} ${causeOf(entry, silentMs)}`);
     else others += 1;
   });
@@ -40,7 +39,7 @@ function causeOf(entry: TableEntry, silentMs: number): string {
   }
 }
 
-/** The checks that could not be made are no causes. */
+/** Checks that could not be made are not causes. */
 function failedIn({ stored }: TableEntry): string {
   const { checks } = stored.verification;
   const names = checks

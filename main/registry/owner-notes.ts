@@ -9,6 +9,8 @@ import type { StoredState } from './store/store.ts';
 /** The owner's own names of machines and notes about them. They are not part of a record: no agent sends them. */
 export interface OwnerNotes {
   notes(): ProviderNotes;
+  /** What a machine goes by: the owner's name for it, else its host's; null where it has neither. */
+  nameOf(id: string): string | null;
   /** Two empty texts delete the note. */
   setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
 }
@@ -57,6 +59,10 @@ export function createOwnerNotes(
 
   return {
     notes: () => ({ notes: Object.fromEntries(notes) }),
+    nameOf(id) {
+      const host = table.get(id)?.shown?.host.hostname.trim();
+      return notes.get(id)?.name || host || null;
+    },
     async setNote(id, body) {
       const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);

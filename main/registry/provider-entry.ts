@@ -18,6 +18,8 @@ export interface TableEntry {
   heardSequence: number;
   /** Whether the last heartbeat came to this gateway, and not to another one of its pool. */
   isHeardHere: boolean;
+  /** Whether the last verdict is this gateway's. */
+  isVerifiedHere: boolean;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
   /** A verification run is in progress. */
@@ -47,6 +49,7 @@ export function entryOf(
     shown: stored.record === null ? null : clamped(stored.record),
     heardSequence: stored.sequence,
     isHeardHere: false,
+    isVerifiedHere: false,
     lastHeartbeatTicks,
     isVerifying: false,
     isOwn: false,
@@ -70,4 +73,13 @@ export function gatewayTokenOf(
 export function verificationStateOf({ stored, isVerifying }: TableEntry): VerificationState {
   const { state } = stored.verification;
   return isVerifying && state !== 'verified' ? 'verifying' : state;
+}
+
+/**
+ * The agent of this process exists without anybody's doing: it is meant to serve once it has a model, or an engine
+ * that answers, if only that it wants a key.
+ */
+export function isNotMeant({ shown, isOwn }: TableEntry): boolean {
+  if (!isOwn) return false;
+  return shown === null || (shown.models.length === 0 && shown.engine_health.code === 0);
 }

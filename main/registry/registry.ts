@@ -11,11 +11,11 @@ import { silenceAtStart, STALE_MS } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
-import { announcementOf } from './pool/announcement.ts';
+import { addressesFor, announcementOf } from './pool/announcement.ts';
 import { createSharing } from './pool/sharing.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type TableEntry, entryOf } from './provider-entry.ts';
+import { type TableEntry, entryOf, isNotMeant } from './provider-entry.ts';
 import { causesIn } from './out-of-use.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
@@ -45,6 +45,14 @@ export interface RegistryDeps {
   readonly changed: (id: string) => void;
 }
 
+/** Machines that are heard. */
+interface RegistryShare {
+  /** Heard last by this gateway. */
+  readonly machines: number;
+  /** In good standing by a verdict of this gateway. */
+  readonly verified: number;
+}
+
 /** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
 export type Standing = 'none' | 'paused' | 'meant';
 
@@ -64,8 +72,8 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
-  /** Machines that are heard, and were heard last by this gateway. */
-  heardHere(): number;
+  /** What this gateway does among those of its pool. */
+  share(): RegistryShare;
   /** Of the machines that routing may choose now. */
   capacity(): Capacity;
   /** The first ones of the default list. */
@@ -104,11 +112,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const sweep = createPresence(parts, gone);
   // Who removes a machine from the pool takes its note out too.
   const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
-  sharing?.begin(absorb, (id) => void writeAgain(id, parts));
+  sharing?.begin(absorb, (id) => writeAgain(id, parts));
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
     notes: () => notes.notes(),
+    nameOf: (id) => notes.nameOf(id),
     setNote: (id, body) => notes.setNote(id, body),
     capacity,
     start() {
@@ -125,7 +134,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl) => open.create(baseUrl),
+    newEnrollment: (baseUrl) => open.create(addressesFor(baseUrl, parts.announced())),
     list: (query) => listing.list(query),
     get(id) {
       const entry = table.get(id);
@@ -140,10 +149,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     freshest: () => freshest(table),
     counts: () => listing.counts(),
-    heardHere() {
-      const all = [...table.all()];
-      return all.filter((each) => each.isHeardHere && table.silentMs(each) < STALE_MS).length;
-    },
+    share: () => shareOf(table),
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     standing: () => standing(table),
@@ -176,10 +182,19 @@ function standing(table: ProviderTable): Standing {
   return found;
 }
 
-/** The agent of this process exists without anybody's doing: it counts once it has something to serve. */
-function standingOf({ shown, isOwn }: TableEntry): Standing {
-  if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
-  return shown?.status === 'paused' ? 'paused' : 'meant';
+function standingOf(entry: TableEntry): Standing {
+  if (isNotMeant(entry)) return 'none';
+  return entry.shown?.status === 'paused' ? 'paused' : 'meant';
+}
+
+function shareOf(table: ProviderTable): RegistryShare {
+  let [machines, verified] = [0, 0];
+  table.survey(({ isHeardHere, isVerifiedHere, stored }, silentMs) => {
+    if (silentMs >= STALE_MS) return;
+    if (isHeardHere) machines += 1;
+    if (isVerifiedHere && stored.verification.state === 'verified') verified += 1;
+  });
+  return { machines, verified };
 }
 
 function freshest(table: ProviderTable): string | null {

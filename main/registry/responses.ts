@@ -92,7 +92,7 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
 }
 
-/** Null where a message is meant for this gateway: for whoever it was sent to, or for its own pool. */
+/** Null where a message is meant for this gateway: for the one that it was sent to, or for its own pool. */
 export function otherPool(pool: string | undefined, own: string): Refusal | null {
   if (pool === undefined || pool === own) return null;
   const message = `The message is meant for the gateways of another pool than this one (${own}).`;

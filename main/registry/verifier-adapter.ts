@@ -59,6 +59,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
       const before = entry.stored.verification;
       entry.stored = { ...entry.stored, verification, ...underLease(entry.stored, lease) };
       entry.isVerifying = false;
+      entry.isVerifiedHere = true;
       table.touch(entry);
       const text = verdictOf(verification);
       const events =

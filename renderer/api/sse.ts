@@ -1,6 +1,7 @@
 /** Turns chunks of an event stream into the `data` of each event; `push` may split anywhere. */
 export function createSseReader(onData: (data: string) => void): (chunk: string) => void {
-  let buffer = '';
+  /** The line that has no end yet. */
+  let rest = '';
   let data: string[] = [];
 
   const take = (line: string): void => {
@@ -13,13 +14,14 @@ export function createSseReader(onData: (data: string) => void): (chunk: string)
   };
 
   return (chunk) => {
-    buffer += chunk;
-    for (;;) {
-      const end = buffer.indexOf('\n');
-      if (end < 0) return;
-      const line = buffer.slice(0, end);
-      buffer = buffer.slice(end + 1);
-      take(line.endsWith('\r') ? line.slice(0, -1) : line);
+    // Only what is new is searched: an event may be megabytes long.
+    for (let from = 0; ;) {
+      const end = chunk.indexOf('\n', from);
+      rest += chunk.slice(from, end === -1 ? undefined : end);
+      if (end === -1) return;
+      take(rest.endsWith('\r') ? rest.slice(0, -1) : rest);
+      rest = '';
+      from = end + 1;
     }
   };
 }

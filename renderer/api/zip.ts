@@ -23,7 +23,6 @@ export async function zipOf(entries: readonly ZipEntry[], at: Date): Promise<Blo
     const encoded = new TextEncoder().encode(name);
     const content = new TextEncoder().encode(text);
     // One after the other: the offset of each depends on those before it.
-    // oxlint-disable-next-line no-await-in-loop
     const packed = await deflated(content);
     const common = [
       ...u16(VERSION, FLAGS, DEFLATED, timeOf(at), dateOf(at)),

@@ -6,7 +6,7 @@ const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 const LIST = new Intl.ListFormat(LANGUAGE);
 
-/** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`. */
+/** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`, `4 days`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -16,6 +16,13 @@ export function formatDuration(ms: number): string {
 /** Time left, rounded up: it reads `1 s` until it is over. */
 export function formatCountdown(ms: number): string {
   return formatSeconds(Math.ceil(ms / 1000));
+}
+
+/** A length of time that somebody chose: `250 ms`, `2.5 s`, `8 s`, `1 min`, `1 h 30 min`. */
+export function formatSpan(ms: number): string {
+  if (ms < 1000) return `${ms} ms`;
+  if (ms < 60_000) return `${ms / 1000} s`;
+  return formatSeconds(Math.round(ms / 1000)).replace(/ 00 (s|min)$/, '');
 }
 
 /** `1,204`. */
@@ -37,6 +44,11 @@ export function formatClock(epochMs: number): string {
 export function formatMoment(epochMs: number, nowMs: number): string {
   const today = DAY.format(epochMs) === DAY.format(nowMs);
   return today ? CLOCK.format(epochMs) : `${DAY.format(epochMs)}, ${CLOCK.format(epochMs)}`;
+}
+
+/** The same to the minute: `18 Nov, 14:30`. */
+export function formatMinute(epochMs: number, nowMs: number): string {
+  return formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
 }
 
 /** One unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
@@ -69,6 +81,7 @@ export function formatList(names: readonly string[]): string {
 function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${pad(seconds % 60)} s`;
+  if (seconds >= 172_800) return `${Math.floor(seconds / 86_400)} days`;
   return `${Math.floor(seconds / 3600)} h ${pad(Math.floor(seconds / 60) % 60)} min`;
 }
 

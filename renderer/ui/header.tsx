@@ -1,16 +1,8 @@
-import { hashOf, type Route } from '../route.ts';
+import type { Route } from '../route.ts';
 import { CopyButton } from './copy-button.tsx';
 import { Logo } from './logo.tsx';
+import { TABS } from './tabs.ts';
 import { t } from '../text/t.ts';
-
-const TABS = [
-  { page: 'overview', hash: hashOf({ page: 'overview' }) },
-  { page: 'chat', hash: hashOf({ page: 'chat' }) },
-  { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
-  { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
-  { page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
-  { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
-] as const;
 
 interface HeaderProps {
   readonly route: Route;

@@ -1,15 +1,14 @@
 import { useState } from 'react';
 import { Modal } from './modal.tsx';
+import { TABS } from './tabs.ts';
 import { HELP_KEY, SEARCH_KEY, useShortcut } from './use-shortcut.ts';
 import { t } from '../text/t.ts';
 
-const GO = [
-  { key: '1', hash: '#/', text: t.shell.tabs.overview },
-  { key: '2', hash: '#/chat', text: t.shell.tabs.chat },
-  { key: '3', hash: '#/providers', text: t.shell.tabs.providers },
-  { key: '4', hash: '#/requests', text: t.shell.tabs.requests },
-  { key: '5', hash: '#/settings', text: t.shell.tabs.settings },
-] as const;
+const GO = TABS.map(({ page, hash }, index) => ({
+  key: String(index + 1),
+  hash,
+  text: t.shell.tabs[page],
+}));
 
 const { keyboard } = t.shell;
 const ROWS = [

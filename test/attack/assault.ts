@@ -38,15 +38,16 @@ export async function assault(
   const callers = Math.ceil(attack.callers * share);
   const counts = await run(attack, arena, random, {
     callers,
-    limitMs: attack.isPatient === true ? limitMs : END_MS,
+    limitMs: attack.closedAfterMs === undefined ? END_MS : limitMs,
   });
   arena.loops.on = false;
   // An answer that is still under way counts too.
   await sleep(2 * SAMPLE_MS);
   clearInterval(sampling);
   const worstHealthMs = Math.round(arena.worstHealthMs());
+  const mayBeOpen = limitMs < (attack.closedAfterMs ?? 0);
   const findings = Object.keys(counts)
-    .filter((status) => !attack.allowed.test(status))
+    .filter((status) => !attack.allowed.test(status) && !(status === 'open' && mayBeOpen))
     .map((status) => `${counts[status]} × ${status}`);
   if (!arena.isAlive()) findings.push('the program ended');
   if (rssMb > bounds.rssMb) findings.push(`over ${bounds.rssMb} MB`);

@@ -18,6 +18,8 @@ test.each([
   ['opne', 'open'],
   ['comp', 'completion'],
   ['pasue', 'pause'],
+  ['stat', 'status'],
+  ['lgs', 'logs'],
 ])('the mistyped %s is near to %s', (word, meant) => {
   expect(
     nearest(
@@ -27,7 +29,7 @@ test.each([
   ).toBe(meant);
 });
 
-test.each(['deploy', 'x', 'zzzzzz', '-'])('nothing is suggested for %s', (word) => {
+test.each(['deploy', 'x', 'zzzzzz', '-', 'hat!', 'sta'])('nothing is suggested for %s', (word) => {
   const names = COMMANDS.map(({ name }) => name);
   expect(didYouMean(word, names)).toBe('');
 });
@@ -38,6 +40,7 @@ test.each([
   ['pause', ['now'], 'Unexpected "now": "pause" takes no arguments.'],
   ['doctor', ['--jsn'], '"doctor" has no option "--jsn". Did you mean "--json"?'],
   ['logs', ['-x'], '"logs" has no option "-x".'],
+  ['completion', ['pwsh'], '"completion" takes bash, zsh, fish, but not "pwsh".'],
   ['logs', ['-n'], '"-n" needs a value: -n <count>.'],
   ['logs', ['--lines', '--json'], '"--lines" needs a value: --lines <count>.'],
   ['status', ['--json=1'], '"--json" takes no value.'],
@@ -82,6 +85,11 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
     expect(command.summary).toMatch(/^[A-Z].*\.$/);
   },
 );
+
+test('every command that answers with data has --json', () => {
+  const without = COMMANDS.filter((each) => optionsOf(each).every(({ name }) => name !== 'json'));
+  expect(without.map(({ name }) => name)).toEqual(['start', 'completion', 'help']);
+});
 
 test('names and options of the table are unique, and arguments that may be left out come last', () => {
   const names = COMMANDS.map(({ name }) => name);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { VERSION } from '../../main/app/package.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { runCli } from '../support/process.ts';
 
@@ -11,6 +12,9 @@ test.each<[args: readonly string[], message: string]>([
   [['--version', '--help'], 'Unexpected "--help".'],
   [['open', 'now'], 'Unexpected "now": "open" takes no arguments.'],
   [['set', 'agent.host'], '"set" needs <path> <value>.'],
+  [['help', 'statsu'], 'Unknown command "statsu". Did you mean "status"?'],
+  [['version'], 'Unknown command "version". Did you mean "--version"?'],
+  [['logs', '-x'], '"logs" has no option "-x".'],
 ])('the command line %j is refused with code 2, and nothing is touched', async (args, message) => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
@@ -18,6 +22,11 @@ test.each<[args: readonly string[], message: string]>([
   expect(stderr.split('\n')[0]).toContain(message);
   expect(stderr).toMatch(/"switchyard (\w+ )?--help"/);
   expect(existsSync(directory)).toBe(false);
+});
+
+test.each(['--version', '-v'])('"%s" prints the version', async (option) => {
+  const { code, stdout } = await runCli({ DATA_DIR: temporaryDirectory() }, option);
+  expect([code, stdout]).toEqual([0, `${VERSION}\n`]);
 });
 
 test.each([

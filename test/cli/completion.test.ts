@@ -35,6 +35,11 @@ _switchyard; printf '%s\\n' "\${COMPREPLY[@]}"`;
     .filter((line) => line !== '');
 }
 
+test('the bash script has nothing that bash 3.2 lacks, which macOS has', () => {
+  const script = completionScript('bash', COMMANDS);
+  expect(script).not.toMatch(/\b(mapfile|readarray|declare -A)\b|\$\{\w+(,,|\^\^)/);
+});
+
 test.runIf(has('bash'))('bash completes commands, options, choices and settings', () => {
   expect(offered('switchyard', 'st')).toEqual(['start', 'status']);
   expect(offered('switchyard', 'chat', '--m')).toEqual(['--model']);

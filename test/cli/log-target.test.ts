@@ -29,9 +29,18 @@ test('what is set holds wherever it runs', () => {
   }
 });
 
+test('in a container the log is what process 1 writes, also where that is an init', () => {
+  const at = (stderr: string, firstStderr: string | null) =>
+    surroundingsOf({ env: {}, pid: 7, stderr, firstStderr });
+  expect(at('8:4711', '8:4711')).toBe('container');
+  // A shell in the container that sends the output elsewhere.
+  expect(at('8:42', '8:4711')).toBe('other');
+  expect(at('8:42', null)).toBe('other');
+});
+
 test('the journal counts only where it reads our own standard error', () => {
   const at = (env: Record<string, string>, pid = 100) =>
-    surroundingsOf({ env, pid, stderr: '8:4711' });
+    surroundingsOf({ env, pid, stderr: '8:4711', firstStderr: null });
   expect(at({ JOURNAL_STREAM: '8:4711' })).toBe('journal');
   expect(at({ JOURNAL_STREAM: '8:42' })).toBe('other');
   expect(at({})).toBe('other');
@@ -59,10 +68,19 @@ test('with the log on standard output every line of it is JSON, and no link is a
   expect(readdirSync(directory)).toContain('control-token');
 });
 
-test('with the log on standard error the terminal still gets its sentences', async () => {
-  const cli = startCli({ DATA_DIR: temporaryDirectory(), PORT: '0', LOG_TO: 'stderr' });
-  await cli.printed(/Window: \S+#code=/);
-  cli.kill('SIGTERM');
-  const { stderr } = await cli.ended;
-  expect(stderr).toMatch(/^\S+Z info {2}starting version=\S+ pid=\d+\n/);
-});
+test.each([
+  ['text', /^\S+Z (info|warn) {1,2}\S/],
+  ['json', /^\{"time":"[^"]+","level":"(info|warn)","event":"[^"]+".*\}$/],
+])(
+  'with the log on standard error as %s there is nothing else, and the terminal still gets its sentences',
+  async (format, line) => {
+    const settings = { DATA_DIR: temporaryDirectory(), PORT: '0', AGNT: '1' };
+    const cli = startCli({ ...settings, LOG_TO: 'stderr', LOG_FORMAT: format });
+    await cli.printed(/Window: \S+#code=/);
+    cli.kill('SIGTERM');
+    const { stderr } = await cli.ended;
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.filter((each) => !line.test(each))).toEqual([]);
+    expect(stderr).toMatch(/starting.*\n.*SWITCHYARD_AGNT is not a setting/);
+  },
+);

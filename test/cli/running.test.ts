@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
+import { parseJson } from '../../main/platform/json.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { PROGRAM, runCli, startCli, startProgram } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
@@ -142,6 +143,39 @@ test('settings are JSON on request, and a mistyped one is answered with the near
   expect(await run('set', 'routing', 'true')).toMatchObject({ code: 2 });
 });
 
+test('a setting that is read at the start is said to wait for the next one', async () => {
+  const { run } = await startRunning();
+  const later = 'This takes effect when the gateway is started again.';
+  const { code, stdout } = await run('set', 'gateway.logLevel', 'debug');
+  expect([code, stdout]).toEqual([0, `gateway.logLevel = debug (set)\n${later}\n`]);
+  expect((await run('set', 'routing.forceZero', 'true')).stdout).not.toContain(later);
+});
+
+test('with --json standard output is JSON and nothing else, whatever the command', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { run } = await startRunning({
+    HOSTED_A_BASE_URL: upstream.url,
+    AGENT: 'true',
+    AGENT_PORTS: '0',
+    ENGINE_URL: 'http://127.0.0.1:1',
+  });
+  const lines =
+    `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
+    keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, pause, drain, resume, leave,
+    doctor, logs -n 1, chat Hello., service status, service install --print`.split(/,\s+/);
+  const wrong: string[] = [];
+  for (const line of lines) {
+    const { stdout } = await run(...line.split(' '), '--json');
+    if (parseJson(stdout) === undefined) wrong.push(`${line}: ${stdout}`);
+  }
+  expect(wrong).toEqual([]);
+  for (const line of ['get nothing', 'keys revoke nobody', 'reset nothing', 'pool status']) {
+    const { code, stdout, stderr } = await run(...line.split(' '), '--json');
+    expect([line, code, stdout]).toEqual([line, 1, '']);
+    expect(stderr).not.toBe('');
+  }
+});
+
 test('doctor lets the running gateway check, with the settings that it was started with', async () => {
   const { run } = await startRunning({
     AGENT: 'true',
@@ -187,6 +221,19 @@ test('logs -f goes on over a rotation, whether a gateway runs or not', async () 
   await cli.printed(/t info {2}after the rotation\n/);
   cli.kill('SIGINT');
   await cli.ended;
+});
+
+test('the log of an earlier gateway is not taken for that of the one that runs, which logs elsewhere', async () => {
+  const { host, run, DATA_DIR } = await startRunning();
+  expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
+  host.cli.kill('SIGTERM');
+  await host.cli.ended;
+  expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
+  await startHost({ DATA_DIR, AGENT: 'false', LOG_TO: 'stderr' });
+  const { code, stdout, stderr } = await run('logs', '--json');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('does not write')]);
+  expect(stderr).toContain('journalctl');
+  expect(stdout).toMatch(/"event":"stopped"\}\n$/);
 });
 
 test('nobody reads the output any more: the command ends quietly', async () => {

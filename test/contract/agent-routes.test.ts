@@ -292,6 +292,8 @@ describe('joining', () => {
 
   test.each([
     (url: string, token: string) => `switchyard join ${url} ${token}`,
+    // Nobody listens at the first.
+    (url: string, token: string) => `switchyard join http://127.0.0.1:1,${url} ${token}`,
     (url: string, token: string) => `curl -fsS ${url}/install | sh -s -- ${token}`,
     (url: string, token: string) =>
       ` & ([scriptblock]::Create((irm ${url}/install.ps1))) ${token}\n`,
@@ -321,7 +323,8 @@ describe('joining', () => {
       [`${other.url}/v1`, /without a path/],
     ] as const) {
       const answer = await gateway.post('join', { url, token: NO_TOKEN });
-      expect(expectError(answer, 502, 'join_failed')).toMatch(words);
+      const message = expectError(answer, 502, 'join_failed');
+      expect(message.match(new RegExp(words, 'gi'))).toHaveLength(1);
       expect(answer.text).not.toContain(NO_TOKEN);
     }
     expect((await gateway.view()).registry.kind).toBe('own');

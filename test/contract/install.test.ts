@@ -1,11 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { InstallLines } from '#shared/install.ts';
 import { unixInstaller } from '../../main/gateway/install/unix.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { startGateway } from '../support/gateway.ts';
-import { bearer, expectError, send } from '../support/http.ts';
+import { startGateway, temporaryDirectory } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
 
 const SHARED = { HOST: '0.0.0.0', API_KEYS: 'a-key-of-my-own-0123456789' };
 const PATHS = ['/install', '/install.ps1', '/install/package.tgz', '/api/v1/install'];
@@ -42,6 +47,26 @@ test('the lines of the window are for control, and name the digest of what they 
   expect(lines.unix.sha256).toBe(hash('sha256', text));
 });
 
+test('behind a proxy that ends TLS all lines have its name, and the installer its scheme', async () => {
+  const { url, dataDirectory } = await startGateway(
+    { ALLOWED_HOSTS: 'gateway.example' },
+    systemClock,
+    silentLog,
+    openStore,
+  );
+  const proxied = { host: 'gateway.example', 'x-forwarded-proto': 'https' };
+  const headers = { ...proxied, ...bearer(readControlToken(dataDirectory) ?? '') };
+  const script = await send(`${url}/install`, { headers: proxied });
+  expect(script.text).toContain("gateway='https://gateway.example'");
+  const lines = JSON.parse((await send(`${url}/api/v1/install`, { headers })).text) as InstallLines;
+  expect(lines.unix).toEqual({
+    line: 'curl -fsS https://gateway.example/install | sh -s -- <token>',
+    sha256: hash('sha256', script.text),
+  });
+  const enrolled = await postJson(`${url}/api/v1/providers/enrollments`, {}, headers);
+  expect(enrolled.text).toContain('switchyard join https://gateway.example ');
+});
+
 const INSTALLER = unixInstaller({
   url: 'http://127.0.0.1:9',
   name: 'switchyard-gateway',
@@ -50,7 +75,8 @@ const INSTALLER = unixInstaller({
 });
 
 /** Runs the installer as `curl … | sh -s --` would. */
-function install(args: readonly string[], path = process.env['PATH']) {
+function install(args: readonly string[]) {
+  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = { PATH: path, HOME: '/nonexistent' };
   const { status, stderr } = spawnSync('/bin/sh', ['-s', '--', ...args], {
     input: INSTALLER,
@@ -62,12 +88,75 @@ function install(args: readonly string[], path = process.env['PATH']) {
 
 test.runIf(process.platform !== 'win32').each([
   ['without a token', [], /token is missing/],
+  ['with half of a token', [TOKEN.slice(0, 40)], /token is missing or cut/],
   ['with an unknown option', [TOKEN, '--force'], /Unknown option --force/],
   ['where the gateway is gone', [TOKEN, '--as-root'], /could not be fetched from http/],
 ] as const)('the installer ends %s, and says why', (_case, args, words) => {
   const [status, said] = install(args);
   expect([status, said]).toEqual([1, expect.stringMatching(words)]);
 });
+
+/** Stands in for the network, npm's registry and a machine with or without systemd; Node is real. */
+function machine(serviceCode: number) {
+  const directory = temporaryDirectory();
+  const tool = (name: string, ...lines: readonly string[]) => {
+    const file = join(directory, name);
+    writeFileSync(file, ['#!/bin/sh', ...lines, ''].join('\n'));
+    chmodSync(file, 0o755);
+    return file;
+  };
+  const program = tool('program', 'echo "ran $*"', `[ "$1" != service ] || exit ${serviceCode}`);
+  tool('curl', 'printf package');
+  tool('npm', 'mkdir -p "$4/bin"', `cp ${program} "$4/bin/switchyard"`);
+  symlinkSync(process.execPath, join(directory, 'node'));
+  const script = unixInstaller({
+    url: 'http://127.0.0.1:9',
+    name: 'switchyard-gateway',
+    version: '0.1.0',
+    sha256: hash('sha256', 'package'),
+  });
+  const run = (...options: readonly string[]) => {
+    const args = ['-w', '/bin/sh', '-s', '--', TOKEN, '--as-root', ...options];
+    // Without a terminal that it could ask on.
+    const { status, stdout, stderr } = spawnSync('setsid', args, {
+      input: script,
+      env: { PATH: `${directory}:/usr/bin:/bin`, HOME: directory },
+      encoding: 'utf8',
+    });
+    return { status, said: `${stdout}${stderr}`.split('\n').filter((line) => line !== '') };
+  };
+  return { command: join(directory, '.local/bin/switchyard'), run };
+}
+
+const HAS_SETSID = spawnSync('setsid', ['--version']).error === undefined;
+
+test.runIf(HAS_SETSID)(
+  'the installer installs a service only when asked, and says how to start',
+  () => {
+    const { command, run } = machine(0);
+    const { status, said } = run();
+    expect(status).toBe(0);
+    expect(said).toContain(`ran join http://127.0.0.1:9 ${TOKEN}`);
+    expect(said).toContainEqual(expect.stringContaining(`To start it: ${command} start.`));
+    expect(said).not.toContain('ran service install');
+    const asked = run('--service');
+    expect([asked.status, asked.said.includes('ran service install')]).toEqual([0, true]);
+    expect(asked.said.join()).not.toContain('To start it');
+  },
+);
+
+test.runIf(HAS_SETSID)(
+  'where no service can be installed the installer still says how to start',
+  () => {
+    const { command, run } = machine(1);
+    const { status, said } = run('--service');
+    expect(status).toBe(1);
+    expect(said.at(-2)).toBe(
+      `This machine has joined, but has no service. To start it: ${command} start`,
+    );
+    expect(said.at(-1)).toMatch(/^Add .* to your PATH/);
+  },
+);
 
 test.runIf(process.getuid?.() === 0)('the installer refuses root that was not asked for', () => {
   expect(install([TOKEN])).toEqual([1, expect.stringContaining('not as root')]);

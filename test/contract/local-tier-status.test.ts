@@ -7,6 +7,7 @@ import {
   MODEL,
   startMachine,
   startTier,
+  storedMachine,
   type Machine,
   type MachineGiven,
   type Tier,
@@ -82,6 +83,20 @@ describe('the status report', () => {
       expect(report.stats.providerLatencies[id]).toMatchObject({ ewmaLatency: null, samples: 0 });
     }
     expect(report.config.models.local).toBe(MODEL);
+  });
+
+  test('names the first thousand of the machines that were never asked, and each that was', async () => {
+    const machine = await startMachine(answers('hi'));
+    const ids = Array.from({ length: 1003 }, (_, n) => `prv_f${n.toString(16).padStart(31, '0')}`);
+    const others = ids.map((id) => ({
+      stored: storedMachine(id, '', { verification: { state: 'failed', address: null } }),
+    }));
+    const tier = await startTier([...others, machine]);
+    const named = async () =>
+      Object.keys((await tier.status()).circuits).filter((id) => id.startsWith('prv_'));
+    expect(await named()).toHaveLength(1000);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local' });
+    expect(await named()).toContain(machine.id);
   });
 
   test('shows each machine’s circuit, counts and latencies, and no time to first token in its circuit', async () => {

@@ -20,7 +20,7 @@ export const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BrowserWindow, quiet as Menu, quiet as Notification, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as powerSaveBlocker, quiet as safeStorage, quiet as screen, quiet as shell, quiet as utilityProcess };
+export { quiet as BaseWindow, quiet as BrowserWindow, quiet as Menu, quiet as Notification, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as powerSaveBlocker, quiet as safeStorage, quiet as screen, quiet as shell, quiet as utilityProcess };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';

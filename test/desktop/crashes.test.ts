@@ -35,6 +35,15 @@ describe('an error that nothing catches', () => {
     expect(app.calls.slice(-2)).toEqual(['relaunch /home/a/S.AppImage --hidden', 'exit 1']);
   });
 
+  test('brings back the folder that an unpacked app was started with', async () => {
+    const { app, crash, window } = await startDesktop({
+      args: ['/src/dist/desktop', '--action=settings'],
+    });
+    window().emit('ready-to-show');
+    crash(new Error('out of luck'));
+    expect(app.calls.at(-2)).toBe('relaunch /src/dist/desktop');
+  });
+
   test('counts once, however many follow', async () => {
     const { app, crash } = await startDesktop();
     crash(new Error('first'));

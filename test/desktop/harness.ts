@@ -27,6 +27,8 @@ export interface Desktop extends FakeElectron {
   readonly logged: readonly string[];
   /** Throws an error where nothing catches it. */
   readonly crash: (error: unknown) => void;
+  /** As the system does with what still runs when a session ends. */
+  readonly terminate: () => void;
 }
 
 /** A file in memory. */
@@ -55,7 +57,8 @@ export interface DesktopScene {
   readonly updater?: Parameters<typeof runDesktop>[0]['updater'];
   readonly host?: FakeHost;
   readonly platform?: NodeJS.Platform;
-  readonly hasTrayPanel?: boolean;
+  /** As it is now; it shows every icon, if it is left out. */
+  readonly panel?: { readonly isThere: boolean; readonly hasOurs: boolean };
   readonly env?: Readonly<Record<string, string>>;
   readonly claimData?: () => void;
   /** The link to a gateway that another process runs. */
@@ -87,6 +90,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   let saved = scene.saved ?? null;
   let startsAtLogin = false;
   let crash: (error: unknown) => void = () => undefined;
+  let terminate = (): void => undefined;
   const logged: string[] = [];
   const clock = scene.clock ?? createManualClock();
   scene.prepare?.(fake);
@@ -113,10 +117,16 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
     terminalCommand: scene.terminalCommand ?? null,
     iconsDirectory: '/icons',
-    hasTrayPanel: () => Promise.resolve(scene.hasTrayPanel ?? true),
+    trayPanel: {
+      isThere: () => Promise.resolve(scene.panel?.isThere ?? true),
+      hasOurs: () => Promise.resolve(scene.panel?.hasOurs ?? true),
+    },
     clock,
     onUncaught: (listener) => {
       crash = listener;
+    },
+    onTerminated: (listener) => {
+      terminate = listener;
     },
     preferences: createPreferences(scene.preferences ?? memoryFile()),
     crashFile: scene.crashes ?? memoryFile(),
@@ -143,6 +153,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     started,
     logged,
     crash: (error) => crash(error),
+    terminate: () => terminate(),
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray: () => the(fake.trays.at(-1), 'tray'),

@@ -24,6 +24,18 @@ function pixelsOf(name: string): readonly (readonly number[])[] {
 
 const isInk = ([, , , alpha = 0]: readonly number[]) => alpha > 127;
 
+/** Most of its opaque pixels that are no shade of grey; empty without such. */
+function colourOf(name: string): string {
+  const counts = new Map<string, number>();
+  for (const [red = 0, green = 0, blue = 0, alpha = 0] of pixelsOf(name)) {
+    const isGrey = Math.max(red, green, blue) - Math.min(red, green, blue) < 40;
+    const colour = `${red},${green},${blue}`;
+    if (alpha === 255 && !isGrey) counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  }
+  const [most] = [...counts].toSorted(([, a], [, b]) => b - a);
+  return most?.[0] ?? '';
+}
+
 describe('tray icons', () => {
   test('differ by shape alone, without colour, at their smallest', () => {
     const shapes = TRAY_SHAPES.map((shape) => pixelsOf(`${shape}Template.png`).map(isInk));
@@ -32,6 +44,18 @@ describe('tray icons', () => {
         const different = one.filter((ink, at) => ink !== other[at]).length;
         expect(different / one.length).toBeGreaterThan(0.05);
       }
+  });
+
+  test('differ by colour as well where the system leaves them theirs', () => {
+    const colours = TRAY_SHAPES.map((shape) => colourOf(`${shape}.png`));
+    expect(new Set(colours).size).toBe(TRAY_SHAPES.length);
+  });
+
+  test.each(TRAY_SHAPES)('%s is drawn anew for screens of twice the density', (shape) => {
+    for (const kind of ['', 'Template'])
+      expect(pixelsOf(`${shape}${kind}@2x.png`)).toHaveLength(
+        4 * pixelsOf(`${shape}${kind}.png`).length,
+      );
   });
 
   test.each(TRAY_SHAPES)('%s is two-tone where the panel may be dark or light', (shape) => {

@@ -81,6 +81,7 @@ test.each(['darwin', 'win32'] as const)('on %s the system keeps it', (platform) 
   item.set(true);
   expect(item.state()).toBe('on');
   expect(fake.app.loginItem.openAtLogin).toBe(true);
+  expect(fake.app.loginArgs).toEqual(['--hidden']);
 });
 
 test.each([

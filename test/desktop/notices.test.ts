@@ -69,6 +69,13 @@ describe('a notification', () => {
     return { clock, host, desktop };
   }
 
+  test('shows the codes of hidden characters in a name', async () => {
+    const { clock, host, desktop } = await started();
+    host.change({ ...REFUSED, labels: { hosted_a: 'Groq\u202E\n' } });
+    clock.advance(15_000);
+    expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ refuses our key');
+  });
+
   test('comes when its cause has lasted, and its button helps', async () => {
     const { clock, host, desktop } = await started();
     host.change(REFUSED);

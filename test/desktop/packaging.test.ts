@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { startAction } from '../../main/desktop/command-line.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -11,7 +12,13 @@ interface Configuration {
   readonly files: unknown;
   readonly mac: { readonly target: unknown };
   readonly win: { readonly target: unknown };
-  readonly linux: { readonly target: unknown };
+  readonly linux: {
+    readonly target: unknown;
+    readonly executableName: string;
+    readonly desktop: {
+      readonly desktopActions: Readonly<Record<string, { readonly Exec: string }>>;
+    };
+  };
 }
 
 interface Builder {
@@ -65,6 +72,17 @@ describe('electron-builder.yml', () => {
     expect(config.win.target).toEqual(['nsis']);
     expect(config.linux.target).toEqual(['AppImage', 'deb', 'rpm']);
   });
+});
+
+test("the desktop entry's actions are those that the app answers, by its installed program", async () => {
+  const { linux } = await loadBuilder().getConfig(ROOT, 'electron-builder.yml', null);
+  const actions = Object.entries(linux.desktop.desktopActions);
+  expect(actions.map(([name]) => name)).toEqual(['settings', 'quit']);
+  for (const [name, { Exec }] of actions) {
+    const [program, ...words] = Exec.split(' ');
+    expect(program).toBe(`/opt/Switchyard/${linux.executableName}`);
+    expect(startAction(words)).toBe(name);
+  }
 });
 
 describe('the shell', () => {

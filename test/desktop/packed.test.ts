@@ -252,7 +252,9 @@ describe('the packed program under plain Node', () => {
     const { child, ended } = startPacked([], directory);
     await messageOf(child);
     child.send('crash');
-    expect(await messageOf(child)).toEqual({ relaunched: ['--hidden'] });
+    // Plain Node is told of the file that it runs; the packed app is told of nothing.
+    const file = join(packed.app, 'dist/desktop/electron.js');
+    expect(await messageOf(child)).toEqual({ relaunched: [file, '--hidden'] });
     expect(await ended).toBe(1);
     const again = startPacked([], directory);
     const { loaded = '' } = await messageOf(again.child);
@@ -261,6 +263,28 @@ describe('the packed program under plain Node', () => {
     expect(await again.ended).toBe(0);
     const log = readFileSync(join(directory, 'logs/switchyard.log'), 'utf8');
     expect(log).toContain('an error that nothing catches');
+  });
+
+  test('ends by the signal of a logout, and frees its data directory', async () => {
+    const directory = temporaryDirectory();
+    const { child, ended } = startPacked([], directory);
+    await messageOf(child);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    const next = startPacked([], directory);
+    expect(await messageOf(next.child)).toMatchObject({ loaded: expect.any(String) });
+    next.child.send('quit');
+    expect(await next.ended).toBe(0);
+  });
+
+  test('names a bad setting in a box with choices', async () => {
+    const directory = temporaryDirectory();
+    const bad = { SWITCHYARD_LOCAL_TIMEOUT_MS: 'soon' };
+    const { child, ended } = startPacked([], directory, bad);
+    const { box } = await messageOf(child);
+    expect(box).toContain('SWITCHYARD_LOCAL_TIMEOUT_MS');
+    expect(box).toMatch(/Try again, Open settings folder, Quit$/);
+    expect(await ended).toBe(1);
   });
 
   test('offers another port where its own is taken', async () => {
@@ -311,10 +335,4 @@ describe('npm run dist', () => {
       `electron-builder --publish never -c.publish.provider=generic -c.publish.url=${SWITCHYARD_UPDATE_URL}\n`,
     );
   });
-});
-
-test("what runs before a package is removed names the login item's file, and is a script of sh", () => {
-  const path = join(ROOT, 'deploy/desktop/before-remove.sh');
-  expect(readFileSync(path, 'utf8')).toContain('.config/autostart/io.github.switchyard.desktop');
-  execFileSync('sh', ['-n', path]);
 });

@@ -101,9 +101,39 @@ describe('the end of the session', () => {
     expect(app.calls.at(-1)).toBe('exit 0');
   });
 
-  test('reaches the app by its window on Windows', async () => {
-    const { host, window } = await startDesktop({ platform: 'win32' });
-    window().emit('session-end');
+  test('reaches the app on Windows, which tells windows alone, even where none was opened', async () => {
+    const { host, windows, sessionWindows } = await startDesktop({
+      platform: 'win32',
+      prepare: ({ app }) => void app.switches.add('hidden'),
+    });
+    expect(windows).toEqual([]);
+    expect(sessionWindows.map(({ options }) => options.show)).toEqual([false]);
+    sessionWindows[0]?.emit('session-end');
     expect(host.calls).toEqual(['start', 'stop within 1500']);
+    expect((await startDesktop({ platform: 'darwin' })).sessionWindows).toEqual([]);
+  });
+
+  test('comes as a signal too, which Electron would take for a quit that waits', async () => {
+    const { host, app, terminate } = await startDesktop();
+    terminate();
+    expect(host.calls).toEqual(['start', 'stop within 1500']);
+    host.finishStop();
+    await settle();
+    expect(app.calls.at(-1)).toBe('exit 0');
+  });
+
+  test('comes before the gateway runs, and ends the app', async () => {
+    const host = createFakeHost();
+    const desktop = await startDesktop({
+      host,
+      isHeldUp: true,
+      prepare: () => {
+        host.start = () => new Promise(() => undefined);
+      },
+    });
+    await settle();
+    desktop.terminate();
+    await settle();
+    expect(desktop.app.calls.at(-1)).toBe('exit 0');
   });
 });

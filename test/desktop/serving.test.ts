@@ -85,6 +85,18 @@ describe('the tray says in words what its icon says by shape', () => {
   });
 });
 
+test('a label is cut between characters, not within one', () => {
+  const line = lineOf({ labels: { local: '🦙'.repeat(40) } });
+  expect(line.isWellFormed()).toBe(true);
+  expect(line).toMatch(/🦙…$/u);
+});
+
+test('a label that is written from right to left is shown as it is, without escapes', () => {
+  const text = lineOf({ labels: { local: 'מנוע שלי' } });
+  const [item] = menuTemplate([{ kind: 'text', text }], () => undefined);
+  expect(item?.label).toBe('Serving from מנוע שלי');
+});
+
 describe('the last problem', () => {
   const problemOf = (scene: Scene) => recentProblem(factsOf(scene));
 

@@ -45,6 +45,60 @@ describe('single instance', () => {
   });
 });
 
+describe('what is asked for', () => {
+  test('by a login while the app runs opens no window', async () => {
+    const { app, window } = await startDesktop();
+    window().hide();
+    app.emit('second-instance', {}, ['switchyard', '--hidden']);
+    expect(window().state).toBe('hidden');
+  });
+
+  test('while the app still starts hidden is not forgotten', async () => {
+    const host = createFakeHost();
+    const start = host.start.bind(host);
+    const { windows } = await startDesktop({
+      host,
+      prepare: ({ app }) => {
+        app.switches.add('hidden');
+        host.start = () => {
+          app.emit('second-instance', {}, ['switchyard']);
+          return start();
+        };
+      },
+    });
+    expect(windows).toHaveLength(1);
+  });
+
+  test.each([
+    ['as it was', [], undefined],
+    ['with its action', ['--action=settings'], undefined],
+    ['as the AppImage', [], '/home/a/S.AppImage'],
+  ])('while the app quits starts it again, once, %s', async (_how, args, image) => {
+    const { app, host, windows } = await startDesktop({
+      args: ['--hidden'],
+      env: image === undefined ? {} : { APPIMAGE: image },
+    });
+    app.quit();
+    for (let times = 0; times < 2; times++) {
+      app.emit('second-instance', {}, ['switchyard', ...args]);
+    }
+    expect(windows).toHaveLength(1);
+    host.finishStop();
+    await settle();
+    const again = ['relaunch', ...(image === undefined ? [] : [image]), ...args].join(' ');
+    expect(app.calls.slice(-2)).toEqual([again, 'exit 0']);
+    expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
+  });
+
+  test('while the app quits by another quit starts nothing', async () => {
+    const { app } = await startDesktop();
+    app.quit();
+    app.emit('second-instance', {}, ['switchyard', '--action=quit']);
+    expect(app.calls.at(-1)).toBe('exit 0');
+    expect(app.calls.some((call) => call.startsWith('relaunch'))).toBe(false);
+  });
+});
+
 describe("the desktop entry's actions", () => {
   test.each([
     ['in a running app', false],
@@ -184,6 +238,14 @@ describe('beside a gateway that another process runs', () => {
     const { window, trays, errors } = await startDesktop({ elsewhere: LINK });
     expect(window().loaded).toEqual([LINK]);
     expect([trays, errors]).toEqual([[], []]);
+  });
+
+  test('an app that was started at login ends at once: it has nothing to do and nothing to show', async () => {
+    const { app, windows, trays } = await startDesktop({
+      elsewhere: LINK,
+      prepare: (fake) => void fake.app.switches.add('hidden'),
+    });
+    expect([windows, trays, app.calls.at(-1)]).toEqual([[], [], 'exit 0']);
   });
 
   test('closing the window ends the app, since nothing runs behind it', async () => {

@@ -1,17 +1,170 @@
-import { expect, test } from 'vitest';
-import { hasTrayPanel } from '../../main/desktop/tray.ts';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { expect, test, describe } from 'vitest';
+import { openTrayPanel, type RunCommand } from '../../main/desktop/tray-panel.ts';
+import { createManualClock } from '../support/clock.ts';
+import { type DesktopScene, settle, startDesktop } from './harness.ts';
 
-const refuse = (): Promise<string> => Promise.reject(new Error('asked'));
+const PID = 4711;
 
-test.each([
-  ['a panel is there', () => Promise.resolve('method return …\n   boolean true\n'), true],
-  ['no panel is there', () => Promise.resolve('method return …\n   boolean false\n'), false],
-  ['nobody can be asked', refuse, false],
-])('Linux shows tray icons when the session bus says so: %s', async (_case, ask, expected) => {
-  expect(await hasTrayPanel('linux', ask)).toBe(expected);
+/** Answers as dbus-send prints them; by the last word of the question. */
+function bus(answers: Readonly<Record<string, string>>): RunCommand {
+  return (_command, args) => {
+    const answer = answers[args.at(-1)?.replace('string:', '') ?? ''];
+    if (answer === undefined) return Promise.reject(new Error(`asked ${args.join(' ')}`));
+    return Promise.resolve(`method return time=1 sender=:1.5 -> destination=:1.7\n   ${answer}\n`);
+  };
+}
+
+const HOST = {
+  'org.kde.StatusNotifierWatcher': 'boolean true',
+  IsStatusNotifierHostRegistered: 'variant       boolean true',
+};
+const OWNERS = { ':1.85': 'uint32 99', ':1.9': `uint32 ${PID}`, 'org.x-4711-1': `uint32 ${PID}` };
+const items = (...names: string[]) =>
+  `variant       array [\n${names.map((name) => `         string "${name}"\n`).join('')}      ]`;
+
+describe('on Linux a panel', () => {
+  test.each<[string, Readonly<Record<string, string>>, boolean]>([
+    ['is there with a watcher and a host', HOST, true],
+    [
+      'is not there before the host is',
+      { ...HOST, IsStatusNotifierHostRegistered: 'variant       boolean false' },
+      false,
+    ],
+    ['is not there without a watcher', { 'org.kde.StatusNotifierWatcher': 'boolean false' }, false],
+    ['is not there where nobody can be asked', {}, false],
+  ])('%s', async (_case, answers, isThere) => {
+    expect(await openTrayPanel('linux', PID, bus(answers)).isThere()).toBe(isThere);
+  });
+
+  test.each<[string, string[], boolean]>([
+    ['by its own name', [':1.85', 'org.x-4711-1'], true],
+    ['by its connection and a path', [':1.85/org/ayatana/x', ':1.9/StatusNotifierItem'], true],
+    ['by its connection, with an at sign', [':1.9@/org/chromium/StatusNotifierItem/1'], true],
+    ['not by the icons of others', [':1.85/org/ayatana/x', ':1.404/gone'], false],
+    ['not while it shows none', [], false],
+  ])('shows ours %s', async (_case, names, hasOurs) => {
+    const answers = { ...HOST, ...OWNERS, RegisteredStatusNotifierItems: items(...names) };
+    expect(await openTrayPanel('linux', PID, bus(answers)).hasOurs()).toBe(hasOurs);
+  });
+
+  // The shapes of the answers above are those of a real bus.
+  test.runIf(spawnSync('dbus-run-session', ['--version']).status === 0)(
+    'is asked for in the words of a real bus',
+    () => {
+      const call = (method: string, ...words: string[]) =>
+        `dbus-send --session --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus ${method} ${words.map((word) => `string:${word}`).join(' ')}`;
+      const said = execFileSync(
+        'dbus-run-session',
+        [
+          '--',
+          'sh',
+          '-c',
+          [
+            call('org.freedesktop.DBus.NameHasOwner', 'org.kde.StatusNotifierWatcher'),
+            call('org.freedesktop.DBus.NameHasOwner', 'org.freedesktop.DBus'),
+            call('org.freedesktop.DBus.GetConnectionUnixProcessID', 'org.freedesktop.DBus'),
+            call('org.freedesktop.DBus.Properties.Get', 'org.freedesktop.DBus', 'Features'),
+          ].join(' && '),
+        ],
+        { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+      );
+      expect(said).toMatch(
+        /\n {3}boolean false\n.*\n {3}boolean true\n.*\n {3}uint32 \d+\n.*\n {3}variant {7}array \[\n {9}string "\w+"\n/,
+      );
+    },
+  );
 });
 
 test('macOS and Windows always show tray icons, and no command is run', async () => {
-  expect(await hasTrayPanel('darwin', refuse)).toBe(true);
-  expect(await hasTrayPanel('win32', refuse)).toBe(true);
+  for (const platform of ['darwin', 'win32'] as const) {
+    const panel = openTrayPanel(platform, PID, bus({}));
+    expect([await panel.isThere(), await panel.hasOurs()]).toEqual([true, true]);
+  }
+});
+
+describe('the icon', () => {
+  /** Half a minute and more, with a turn for each answer. */
+  const HALF_MINUTE = 40;
+
+  async function started(panel: { isThere: boolean; hasOurs: boolean }, scene: DesktopScene = {}) {
+    const clock = createManualClock();
+    const desktop = await startDesktop({ clock, panel, ...scene });
+    const wait = async (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        clock.advance(1000);
+        await settle();
+      }
+    };
+    return { ...desktop, wait };
+  }
+  const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
+
+  test('is made anew when its panel has come after it, as at login', async () => {
+    const panel = { isThere: false, hasOurs: false };
+    const { trays, tray, wait } = await started(panel);
+    await wait(3);
+    expect(trays).toHaveLength(1);
+    panel.isThere = true;
+    await wait(4);
+    expect(trays).toHaveLength(2);
+    expect(trays[0]?.removed).toBe(true);
+    expect(tray().images).toEqual(trays[0]?.images);
+    expect(tray().menu.item('Quit').label).toBe('Quit');
+    panel.hasOurs = true;
+    await wait(HALF_MINUTE);
+    expect(trays).toHaveLength(2);
+  });
+
+  test('that is shown is left alone', async () => {
+    const { trays, wait } = await started({ isThere: true, hasOurs: true });
+    await wait(HALF_MINUTE);
+    expect(trays).toHaveLength(1);
+  });
+
+  test('that never comes leaves a minimised window where the app was started hidden', async () => {
+    const { windows, window, wait } = await started({ isThere: false, hasOurs: false }, hidden);
+    await wait(30);
+    expect(windows).toEqual([]);
+    await wait(1);
+    window().emit('ready-to-show');
+    expect(window().state).toBe('minimized');
+  });
+
+  test('that is shown leaves no window there', async () => {
+    const { windows, wait } = await started({ isThere: true, hasOurs: true }, hidden);
+    await wait(HALF_MINUTE);
+    expect(windows).toEqual([]);
+  });
+
+  test('that never comes leaves an open window as it is', async () => {
+    const { windows, window, wait } = await started({ isThere: false, hasOurs: false });
+    window().emit('ready-to-show');
+    await wait(HALF_MINUTE);
+    expect([windows.length, window().state]).toEqual([1, 'shown']);
+  });
+
+  test('is tried again on each close that finds a panel without it', async () => {
+    const panel = { isThere: false, hasOurs: false };
+    const { trays, window, wait } = await started(panel);
+    await wait(HALF_MINUTE);
+    panel.isThere = true;
+    window().close();
+    await settle();
+    expect([trays.length, window().state]).toEqual([2, 'minimized']);
+    panel.hasOurs = true;
+    window().show();
+    window().close();
+    await settle();
+    expect([trays.length, window().state]).toEqual([2, 'hidden']);
+  });
+
+  test('is not made anew once the app quits', async () => {
+    const { app, host, trays, wait } = await started({ isThere: true, hasOurs: false });
+    app.quit();
+    host.finishStop();
+    await settle();
+    await wait(HALF_MINUTE);
+    expect(trays.map(({ removed }) => removed)).toEqual([true]);
+  });
 });

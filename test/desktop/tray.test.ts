@@ -19,6 +19,22 @@ describe('the tray', () => {
     });
   });
 
+  test('shows the codes of hidden characters that an upstream or a name brings', async () => {
+    const label = 'Groq\u202E\u001b[2J';
+    const host = createFakeHost({
+      open: ['hosted_a'],
+      labels: { hosted_a: label, local: label },
+      lastErrors: { hosted_a: 'HTTP 500: bad\nroot: ok\u2066' },
+    });
+    const { tray } = await startDesktop({ host });
+    const shown = [...tray().tooltips, ...tray().menu.items.map((item) => item.label ?? '')];
+    const seen = 'Groq⟨U+202E⟩⟨U+001B⟩[2J';
+    expect(shown).toContain(`Switchyard: Serving from ${seen}`);
+    expect(shown).toContain(`${seen}: HTTP 500: bad⟨U+000A⟩root: ok⟨U+2066⟩`);
+    expect(shown).toContain(`Try ${seen} again now`);
+    expect(shown.join('')).not.toMatch(/[\p{Cc}\u202E\u2066]/u);
+  });
+
   test('changes icon, words and menu together', async () => {
     const { tray, host } = await startDesktop();
     host.change({ configured: [] });
@@ -109,21 +125,6 @@ describe('its actions', () => {
     expect(openedOutside).toEqual([]);
     expect(boxes).toHaveLength(3);
   });
-
-  test('are in the menu bar too, for desktops without a tray', async () => {
-    const desktop = await startDesktop();
-    const own = desktop.appMenu()?.items[0];
-    expect(own?.label).toBe('Switchyard');
-    expect(own?.submenu).toMatchObject([
-      { label: 'Copy base URL' },
-      { label: 'Open in browser' },
-      { label: 'Join a gateway…' },
-      { label: 'Settings…', accelerator: 'CmdOrCtrl+,' },
-      { label: 'About Switchyard' },
-      { type: 'separator' },
-      { label: 'Quit' },
-    ]);
-  });
 });
 
 describe('its other switches', () => {
@@ -167,17 +168,6 @@ describe('its other switches', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(tray().menu.item('Start at login').checked).toBe(false);
     expect(boxes.at(-1)?.detail).toContain('EACCES');
-  });
-
-  test('open the settings in the window without losing its session', async () => {
-    const desktop = await startDesktop();
-    const own = desktop.appMenu()?.items[0]?.submenu as { label?: string; click?: () => void }[];
-    own.find(({ label }) => label === 'Settings…')?.click?.();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(desktop.window().loaded).toEqual([
-      'http://127.0.0.1:47900/#code=1',
-      'http://127.0.0.1:47900/#/settings',
-    ]);
   });
 
   test('say where the system holds the login item back', async () => {

@@ -111,6 +111,23 @@ describe('updates', () => {
     expect(host.calls).toContain('stop');
   });
 
+  test.each([
+    ['the gateway fails to stop', new Error('no'), ['look', 'install'], []],
+    ['the installer fails', undefined, ['look', 'install'], ['relaunch', 'exit 1']],
+  ])('leave no app without its gateway where %s', async (_where, stopError, calls, ends) => {
+    const { updater, click, host, desktop } = await started();
+    await click('Check for updates');
+    updater.emit('update-downloaded', { version: '2.0.0' });
+    await click('Restart into version 2.0.0');
+    host.finishStop(stopError);
+    await settle();
+    expect(updater.calls).toEqual(calls);
+    if (ends.length > 0) updater.emit('error', new Error('EACCES: the installer'));
+    await settle();
+    expect(desktop.app.calls.slice(3)).toEqual(ends);
+    expect(desktop.logged.includes('update_failed')).toBe(ends.length > 0);
+  });
+
   test('that nothing would verify are only told of', async () => {
     const { updater, click, desktop } = await started('tell');
     await click('Check for updates');

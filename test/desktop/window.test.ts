@@ -85,7 +85,7 @@ describe('the page', () => {
 
 describe('closing and opening', () => {
   test('closing hides the window and the gateway keeps running', async () => {
-    const { window, host, app } = await startDesktop({ hasTrayPanel: true });
+    const { window, host, app } = await startDesktop();
     window().show();
     window().close();
     await settle();
@@ -94,11 +94,18 @@ describe('closing and opening', () => {
     expect(app.calls).not.toContain('quit');
   });
 
-  test('closing minimises where no panel shows the tray, so that the window can be found again', async () => {
-    const { window } = await startDesktop({ hasTrayPanel: false });
-    window().close();
-    await settle();
-    expect(window().state).toBe('minimized');
+  test('closing minimises where no panel shows the tray, and says once how to quit', async () => {
+    const panel = { isThere: false, hasOurs: false };
+    const { window, boxes } = await startDesktop({ panel });
+    for (let times = 0; times < 2; times++) {
+      window().show();
+      window().close();
+      await settle();
+      expect(window().state).toBe('minimized');
+    }
+    expect(boxes.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('To quit, use its menu "Switchyard"'),
+    ]);
   });
 
   test('a minimised window comes back when it is opened or the app is activated', async () => {
@@ -128,6 +135,26 @@ describe('closing and opening', () => {
     expect(window().isDestroyed()).toBe(true);
   });
 
+  test('a page that crashes while its window is put away comes back when it is opened', async () => {
+    const { windows, window, tray } = await startDesktop();
+    window().emit('ready-to-show');
+    window().close();
+    await settle();
+    window().webContents.emit('render-process-gone', {}, CRASHED);
+    expect([windows.length, window().state]).toEqual([1, 'destroyed']);
+    tray().menu.click('Open window');
+    expect(windows).toHaveLength(2);
+  });
+
+  test('a page that crashes while its window is minimised leaves it so', async () => {
+    const { windows, window } = await startDesktop();
+    window().emit('ready-to-show');
+    window().minimize();
+    window().webContents.emit('render-process-gone', {}, CRASHED);
+    window().emit('ready-to-show');
+    expect([windows.length, window().state]).toEqual([2, 'minimized']);
+  });
+
   test('the first close says once that the gateway keeps running', async () => {
     const { window, boxes, tray } = await startDesktop();
     window().close();
@@ -147,6 +174,22 @@ describe('closing and opening', () => {
     window().close();
     await settle();
     expect(app.dockShown).toBe(false);
+  });
+
+  test('the dock forgets a window that was given up, not only a hidden one', async () => {
+    const { app, window } = await startDesktop({ platform: 'darwin' });
+    window().show();
+    window().destroy();
+    expect(app.dockShown).toBe(false);
+  });
+
+  test('a window that is asked for comes to the front of other apps on macOS', async () => {
+    const { app, tray } = await startDesktop({ platform: 'darwin' });
+    tray().menu.click('Open window');
+    expect(app.focused).toBe(1);
+    const other = await startDesktop({ platform: 'linux' });
+    other.tray().menu.click('Open window');
+    expect(other.app.focused).toBe(0);
   });
 
   test('a reload during the first load is no failure', async () => {
@@ -186,6 +229,30 @@ describe('its place', () => {
     const saved = first.savedWindow();
     const second = await startDesktop(saved === null ? {} : { saved });
     expect(second.window().options).toMatchObject({ x: 5, y: 6, width: 700, height: 500 });
+  });
+
+  test('is one that can be reached when its screen went away while it was hidden', async () => {
+    const { window, tray, displays } = await startDesktop();
+    const there = { x: 2500, y: 90, width: 1300, height: 800 };
+    displays.push({ workArea: { x: 1920, y: 0, width: 2560, height: 1400 } });
+    window().bounds = there;
+    window().close();
+    await settle();
+    tray().menu.click('Open window');
+    expect(window().bounds).toEqual(there);
+    window().close();
+    await settle();
+    displays.pop();
+    tray().menu.click('Open window');
+    expect(window().bounds).toEqual({ x: 310, y: 120, width: 1300, height: 800 });
+  });
+
+  test('is left alone while its owner looks at it', async () => {
+    const { window, tray } = await startDesktop();
+    window().show();
+    window().bounds = { x: -5000, y: 0, width: 800, height: 600 };
+    tray().menu.click('Open window');
+    expect(window().bounds.x).toBe(-5000);
   });
 
   test('is the default when the screen that it was on is gone', async () => {

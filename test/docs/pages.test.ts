@@ -56,6 +56,17 @@ test('every page that a comment cites is there, with its heading', () => {
   expect(dead).toEqual([]);
 });
 
+test('each promise of docs/security.md that quotes a test names one that is there', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\|(.+)\| `(test\/[^`]+)`\s*\|$/gm)];
+  expect(rows.length).toBeGreaterThan(60);
+  const gone = rows.flatMap(([, promise = '', file = '']) =>
+    [...promise.matchAll(/"([^"]+)"/g)]
+      .filter(([, name = '']) => !read(file).includes(name))
+      .map(([quoted]) => `${file} has no ${quoted}`),
+  );
+  expect(gone).toEqual([]);
+});
+
 test('no text tells anybody to fetch the package "switchyard", which is somebody else’s', () => {
   const places = [
     '*.md',

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
@@ -7,6 +8,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
+import { unzipped } from '../support/unzipped.ts';
 
 const KEY = 'a-key-of-my-own-0123456789';
 const NOTHING = { providers: [], enrollments: [], documents: {} };
@@ -45,6 +47,7 @@ test('a remembered browser has control after a restart, until it is forgotten', 
   await first.host.stop(0);
   await page.getByText('Gateway not reachable.').or(page.locator('.banner')).first().waitFor();
   await page.locator('fieldset.settings:disabled').waitFor();
+  expect(await page.title()).toMatch(/^Gateway not reachable\./);
   const second = await start(directory, {}, new URL(first.url).port);
   try {
     const again = await page.context().newPage();
@@ -72,6 +75,35 @@ test("the tray's Diagnostics shows the log and the versions without a search", a
         return top >= 0 && top < innerHeight / 2;
       });
     await expect.poll(isSeen).toBe(true);
+  } finally {
+    await host.stop(0);
+  }
+});
+
+test('the window shows the log, the way in by SSH, and an archive for a report without secrets', async () => {
+  const directory = temporaryDirectory();
+  const secret = 'sk-of-the-upstream-1234567890';
+  const { host, url } = await start(directory, {
+    SWITCHYARD_HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
+    SWITCHYARD_HOSTED_A_API_KEY: secret,
+  });
+  try {
+    const page = await openPage(host.controlLink());
+    await settingsOf(page);
+    const { port } = new URL(url);
+    await page.getByText(`ssh -N -L ${port}:127.0.0.1:${port} user@this-machine`).waitFor();
+    await page.getByRole('button', { name: 'Show the log' }).click();
+    await page
+      .getByRole('textbox', { name: 'End of the log' })
+      .or(page.getByText(/logs to the console/))
+      .waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download diagnostics' }).click();
+    const files = unzipped(await readFile(await (await downloading).path()));
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(['about.json', 'status.json']));
+    expect(files['settings.json']).toContain('http://127.0.0.1:1');
+    for (const text of Object.values(files)) expect(text).not.toContain(secret);
   } finally {
     await host.stop(0);
   }

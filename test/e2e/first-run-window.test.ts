@@ -228,6 +228,25 @@ describe('the chat', () => {
     expect(new URL(page.url()).hash).toBe(`#/requests/${id}`);
   });
 
+  test('says that it waits for a GPU that is being started, and for how long', async () => {
+    const gpu = await startService(error(503, 'Loading model'));
+    const host = await startWindow({
+      SWITCHYARD_LOCAL_ENGINE_URL: REFUSED_URL,
+      SWITCHYARD_ONDEMAND_BASE_URL: gpu.url,
+      SWITCHYARD_ONDEMAND_MODEL: 'large',
+    });
+    const page = await openPage(host.controlLink());
+    await tab(page, 'Chat').click();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.fill('Hello');
+    await message.press('Enter');
+    await page.getByText(/^On demand is starting its GPU: \d+ s so far\. /).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    gpu.script = answers('Awake');
+    await page.getByText('Awake').waitFor();
+    expect(await page.getByText(/is starting its GPU/).count()).toBe(0);
+  });
+
   test('is stopped by its button, and with it the call to the upstream', async () => {
     const { service, page, message } = await openChat(stall(chunk({ content: 'It begins' })));
     await message.fill('Go on');

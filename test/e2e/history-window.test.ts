@@ -10,13 +10,17 @@ import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
+import { recordOf } from '../registry/world.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
 import { bearer } from '../support/http.ts';
 import { openPage } from '../support/page.ts';
+import { storedMachine } from '../support/tier.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'key-of-the-tests-123';
 const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 };
+
+const idOf = (n: number) => `prv_${String(n).repeat(32)}`;
 
 /** What an earlier run kept of ten machines. */
 function directoryWithMachines(): string {
@@ -27,7 +31,7 @@ function directoryWithMachines(): string {
     place: {
       at: minuteOf(Date.now()) - (n % 20) * 60_000,
       upstream: 'local',
-      provider: `${n % 10}f0c4d2e-machine`,
+      provider: idOf(n % 10),
       model: 'qwen3',
       key: '',
     },
@@ -45,6 +49,20 @@ function directoryWithMachines(): string {
   return dataDirectory;
 }
 
+/** The registry has a name for the first, a name of its owner's for the second, and has removed the others. */
+const REGISTRY = {
+  providers: [9, 8].map((n) => ({
+    ...storedMachine(idOf(n), 'http://127.0.0.1:9', {
+      record: { host: { ...recordOf().host, hostname: `tower-${n}` } },
+      // Not called now: what is read is what was kept.
+      verification: { state: 'failed' },
+    }),
+    lastHeartbeatAt: Date.now(),
+  })),
+  enrollments: [],
+  documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
+};
+
 async function start() {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
   const env = {
@@ -61,7 +79,7 @@ async function start() {
   const host = await createHost(
     { loaded, dataDirectory: directoryWithMachines(), windowDirectory: WINDOW_DIRECTORY },
     {
-      openStore: remembering({ providers: [], enrollments: [], documents: {} }),
+      openStore: remembering(REGISTRY),
       openUsage: openUsageStore,
       clock: systemClock,
       random: Math.random,
@@ -100,8 +118,11 @@ test.each([
       .and(page.locator('[aria-current]'))
       .waitFor();
     await page.getByRole('cell', { name: 'model-a' }).waitFor();
-    const machines = page.getByRole('region', { name: 'Each machine' });
-    await machines.getByRole('img', { name: /^9f0c4d2e: 200; highest 100 at/ }).waitFor();
+    const machines = page.getByRole('region', { name: 'By machine' });
+    await machines.getByRole('img', { name: /^tower-9: 200; highest 100 at/ }).waitFor();
+    await machines.getByRole('img', { name: /^Attic: 180;/ }).waitFor();
+    await machines.getByRole('img', { name: /^prv_77777777: 160;/ }).waitFor();
+    await page.getByRole('rowheader', { name: 'Local · Attic' }).waitFor();
     expect(await machines.getByText('All other machines').count()).toBe(3);
     // Under the pointer nothing moves; what is new is in the table, and then here.
     const calls = page.getByRole('img', { name: /^Hosted A: 1; highest 1 at/ });
@@ -113,7 +134,7 @@ test.each([
     await page.getByRole('img', { name: /^Hosted A: 2;/ }).waitFor();
     await page.getByRole('rowheader', { name: 'key 1' }).waitFor();
     expect(await page.locator('.chart rect').count()).toBeGreaterThan(0);
-    await page.getByText('As a table').click();
+    await page.getByText('Show as a table').click();
     await page.getByRole('columnheader', { name: 'Tokens per second' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -55,6 +55,34 @@ test('join enrols this machine, keeps that for the agent, and says what comes ne
   }
 });
 
+test('where the first gateway of a line is silent, this machine joins at the next', async () => {
+  const gateway = await startGatewayProcess();
+  const silent = createServer();
+  const first = `http://127.0.0.1:${await listening(silent)}`;
+  const directory = temporaryDirectory();
+  const joined = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    `http://127.0.0.1:1,${first},${gateway.url}`,
+    await gateway.newToken(),
+  );
+  expect([joined.code, joined.stderr]).toEqual([0, '']);
+  expect(joined.stdout).toContain(`Joined the gateway at ${gateway.url} as `);
+  expect(enrolment(directory)['registryUrl']).toBe(gateway.url);
+});
+
+test('join warns of ports at which that gateway does not look, on this machine too', async () => {
+  const gateway = await startGatewayProcess();
+  const { code, stdout } = await runCli(
+    { DATA_DIR: temporaryDirectory(), AGENT: 'true', AGENT_PORTS: '4000' },
+    'join',
+    gateway.url,
+    await gateway.newToken(),
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain('looks at the ports 3001 and 47901 only');
+});
+
 test('a data directory that cannot be made is said before the token is used up', async () => {
   const gateway = await startGatewayProcess();
   const token = await gateway.newToken();
@@ -104,17 +132,25 @@ test.each([
   ['an address with a path', 'http://127.0.0.1:1/v1', NO_TOKEN, /without a path/],
   ['another protocol', 'ftp://127.0.0.1', NO_TOKEN, /http or https/],
   ['a token that was cut', 'http://127.0.0.1:1', 'abc', /64 hex digits/],
-  ['a gateway that does not run', 'http://127.0.0.1:1', NO_TOKEN, /nothing listens on that port/],
-])('%s is refused with what to do, and nothing is written', async (_, url, token, words) => {
+])('%s is a wrong command line, and nothing is written', async (_, url, token, words) => {
+  const directory = join(temporaryDirectory(), 'data');
+  const settings = { DATA_DIR: directory, AGENT: 'true' };
+  const { code, stdout, stderr } = await runCli(settings, 'join', url, token);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(words);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('a gateway that does not run is said with what to do, and nothing is written', async () => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await runCli(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
-    url,
-    token,
+    'http://127.0.0.1:1',
+    NO_TOKEN,
   );
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(words);
+  expect(stderr).toMatch(/nothing listens on that port/);
   expect(existsSync(directory)).toBe(false);
 });
 
@@ -183,7 +219,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
     req.on('end', () => {
       asked.push([req.method, req.url, req.headers.authorization, JSON.parse(body)]);
       res.setHeader('content-type', 'application/json');
-      res.end('{"id":"prv_1","warning":"Mind the gap."}');
+      res.end(JSON.stringify({ id: 'prv_1', url, warning: 'Mind the gap.' }));
     });
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
@@ -200,7 +236,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
     ['POST', '/api/v1/agent/join', `Bearer ${'c'.repeat(64)}`, { url, token: NO_TOKEN }],
   ]);
   expect(stdout).toMatch(
-    /as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports to that gateway/,
+    /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports to that gateway/,
   );
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });

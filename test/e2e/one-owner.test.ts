@@ -1,8 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { askForLink } from '../../main/cli/open.ts';
+import { claimDataDirectory } from '../../main/platform/data-lock.ts';
+import { startDesktop } from '../desktop/harness.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { send } from '../support/http.ts';
+import { postJson, send } from '../support/http.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 
 const WINDOW = /Window: (\S+)\/#code/;
@@ -34,6 +37,26 @@ test('a data directory has one owner: a second Switchyard ends, and says whose i
   first.kill('SIGTERM');
   expect((await first.ended).code).toBe(0);
   expect(existsSync(join(directory, 'running.json'))).toBe(false);
+});
+
+test('the desktop app shows the gateway that runs already, with control, and starts none', async () => {
+  const directory = temporaryDirectory();
+  const gateway = start(directory);
+  const url = await gateway.printed(WINDOW);
+  const owner = recorded(directory);
+  // As main/electron.ts does, which only Electron can load.
+  expect(claimDataDirectory(directory, Date.now())).toEqual({ kind: 'taken', owner });
+  const asked = await askForLink(directory);
+  if (asked.kind === 'failed') throw new Error(asked.message);
+  const { window, trays } = await startDesktop({ elsewhere: asked.body.link });
+  const [shown = ''] = window().loaded;
+  expect([new URL(shown).origin, trays]).toEqual([url, []]);
+  const code = new URLSearchParams(new URL(shown).hash.slice(1)).get('code');
+  const session = await postJson(`${url}/api/v1/sessions`, { code });
+  expect(session.status).toBe(200);
+  window().close();
+  expect((await send(`${url}/healthz`)).status).toBe(200);
+  expect(recorded(directory)).toEqual(owner);
 });
 
 test('the directory of an owner that was killed with -9 is taken over', async () => {

@@ -22,8 +22,12 @@ function member(host: string, over: Partial<PoolReport['gateways'][number]> = {}
     behind: 0,
     leases: 2,
     machines: 7,
+    verified: 5,
     in_flight: 3,
     requests: 12_345,
+    answers: 12_000,
+    fallbacks: 40,
+    tokens: 6_000_000,
     ...over,
   };
 }
@@ -32,6 +36,8 @@ const POOL: PoolReport = {
   gateway: `gw_${ONE}`,
   database: 'connected',
   problem: null,
+  // Of one that is gone, too.
+  totals: { requests: 14_000, answers: 13_500, fallbacks: 45, tokens: 7_000_000 },
   gateways: [
     member(ONE ?? ''),
     member(TWO ?? '', { machines: 5, in_flight: 1, requests: 655, behind: 4 }),
@@ -67,10 +73,12 @@ test('the overview shows who is in the pool, what each does, and what of it is d
     '3',
     '11 of 12',
     expect.stringMatching(/^4\s*3 here$/),
-    expect.stringMatching(/^13K?.*here$/s),
+    expect.stringMatching(/^14K\s*12.3K here$/i),
+    expect.stringMatching(/^13.5K\s*12K here$/i),
+    expect.stringMatching(/^7M\s*6M here$/i),
   ]);
   const rows = await card.getByRole('listitem').allInnerTexts();
-  expect(rows[0]).toMatch(/attic:47900.*this one.*here.*version 0\.1\.0/s);
+  expect(rows[0]).toMatch(/attic:47900.*this one.*here.*version 0\.1\.0.*verified by it\s+5/s);
   expect(rows[1]).toMatch(/4 commits/);
   expect(rows[2]).toMatch(/silent.*last seen 1 min ago/s);
 });

@@ -108,6 +108,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     const well = await asked();
     expect(well).toMatchObject({ code: 0, stderr: '' });
     expect(well.stdout).toMatch(/The database answers\.\nGateways, as of the last answer: 2\n/);
+    expect(well.stdout).toMatch(/up to date, 0 machines, 0 verified by it, \d leases, 0 requests/);
+    expect(well.stdout).toMatch(/Together: 0 requests, 0 answered, 0 tokens/);
     expect(well.stdout.match(/\(this one\)/g)).toHaveLength(1);
 
     await postgres.kill();

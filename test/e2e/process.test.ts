@@ -161,8 +161,13 @@ test('a port that is taken on either loopback address ends the start with code 1
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
     expect([code, stdout]).toEqual([1, '']);
     const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
-    expect(stderr).toBe(`Warning: ${why} Waiting up to 5 s for it.\n${why}\n`);
+    expect(stderr).toBe(
+      `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with SWITCHYARD_PORT.\n`,
+    );
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
+    // launchd and Windows keep no standard error of a service.
+    const { stdout: logged } = await runCli({ DATA_DIR: directory }, 'logs');
+    expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
   };
   // At the same time: each waits for its port.
   await Promise.all(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])].map(startOnTaken));

@@ -84,6 +84,15 @@ test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorti
   expect(await axeViolations(page)).toEqual([]);
 });
 
+test('under Local the overview says how many machines serve, their models and their load', async () => {
+  const host = await start(remembering(stateOf(12)));
+  const page = await openPage(host.controlLink());
+  await page.getByText('2 models · GPU load 3%').waitFor();
+  await page.getByRole('link', { name: '12 of 12 machines serving' }).click();
+  await page.getByText(/^12 machines/).waitFor();
+  expect(new URL(page.url()).hash).toBe('#/providers');
+});
+
 test('the line that joins a machine is shown where control is, and nowhere else', async () => {
   const host = await start(openStore);
   const origin = new URL(host.controlLink()).origin;
@@ -137,9 +146,15 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
   const field = page.getByLabel(/^Paste the line/);
-  await field.fill(line.slice(0, 40));
-  await page.getByRole('button', { name: 'Join', exact: true }).click();
-  await page.getByText(/not a whole line/).waitFor();
+  for (const damaged of [
+    line.slice(0, 40),
+    line.replace(/:\d+/, ':port'),
+    line.replace(/:\d+/, '$&99999'),
+  ]) {
+    await field.fill(damaged);
+    await page.getByRole('button', { name: 'Join', exact: true }).click();
+    await page.getByText(/not a whole line/).waitFor();
+  }
   expect(await axeViolations(page)).toEqual([]);
   await field.fill(line);
   await page.getByRole('button', { name: /^Join 127/ }).click();

@@ -136,10 +136,9 @@ test('all requests of an earlier run are in the list and its filters, and each h
   await expect
     .poll(async () => {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)');
-      return end.count();
+      return [await end.count(), await page.locator('[data-id="req_0"]').count()];
     })
-    .toBe(1);
-  await page.locator('[data-id="req_0"]').waitFor();
+    .toEqual([1, 1]);
   expect(await page.locator('.request').count()).toBeLessThan(60);
 
   await page.getByRole('link', { name: 'Failed 500' }).click();

@@ -6,7 +6,7 @@ import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 test('with nothing set up, an address is all that it takes, and one that is wrong or dead is explained', async () => {
   const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
   await page.getByText('Nothing is set up yet.').waitFor();
-  const address = page.getByRole('textbox', { name: 'Or its address' });
+  const address = page.getByRole('textbox', { name: 'Engine address' });
   await address.fill('ftp://nowhere');
   await address.press('Enter');
   await page.getByText(/must be an http:\/\/ or https:\/\/ address/).waitFor();

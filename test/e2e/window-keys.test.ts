@@ -31,12 +31,12 @@ test.each(['light', 'dark'] as const)(
       return (await fetch(path, { method: 'POST', headers, body })).status;
     };
     expect(await ask()).toBe(200);
-    await row.getByRole('button', { name: 'Limits of laptop' }).click();
-    await page.getByLabel('Requests a day').fill('1');
+    await row.getByRole('button', { name: 'Limits for laptop' }).click();
+    await page.getByLabel('Requests per day').fill('1');
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await row.getByText(/^Requests a day: 1 of 1 · reached, no answers until/).waitFor();
-    await page.getByText('1 key; a limit is reached').waitFor();
+    await row.getByText(/^Requests per day: 1 of 1 · used up until/).waitFor();
+    await page.getByText('1 key; a limit is used up').waitFor();
     expect(await ask()).toBe(429);
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
     await page.getByText('It is the last one').waitFor();

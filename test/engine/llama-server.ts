@@ -1,27 +1,11 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { MODEL } from '../support/tier.ts';
 import { writeModel, type ModelText } from './model.ts';
-
-/** Where a real llama-server is: as it is set, or on the path; null where there is none. */
-export function llamaServer(): string | null {
-  const places = (process.env['PATH'] ?? '').split(delimiter).map((at) => join(at, 'llama-server'));
-  const set = process.env['SWITCHYARD_TEST_LLAMA_SERVER'];
-  return (set === undefined ? places : [set]).find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A real llama-server. */
 export interface Llama {

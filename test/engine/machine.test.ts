@@ -3,7 +3,8 @@ import { chat, HELLO } from '../support/client.ts';
 import { postJson } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { MODEL } from '../support/tier.ts';
-import { type Llama, llamaServer, startLlamaProcess } from './llama-server.ts';
+import { llamaServer } from './find-server.ts';
+import { type Llama, startLlamaProcess } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 
 /*

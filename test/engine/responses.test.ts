@@ -3,7 +3,8 @@ import { OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { MODEL } from '../support/tier.ts';
-import { llamaServer, startLlama } from './llama-server.ts';
+import { llamaServer } from './find-server.ts';
+import { startLlama } from './llama-server.ts';
 
 /*
  * A real llama.cpp behind unmodified clients of both protocols. Run where a llama-server is on the path, or where

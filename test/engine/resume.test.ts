@@ -3,7 +3,8 @@ import { chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { heard } from '../support/resume.ts';
 import { MODEL, startTier, storedMachine } from '../support/tier.ts';
-import { llamaServer, startCuttingWire, startLlama } from './llama-server.ts';
+import { llamaServer } from './find-server.ts';
+import { startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 
 /*

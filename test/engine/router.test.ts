@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import { postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
-import { llamaServer, startLlamaRouter } from './llama-server.ts';
+import { llamaServer } from './find-server.ts';
+import { startLlamaRouter } from './llama-server.ts';
 
 /*
  * A real llama.cpp as router of several models, of which it loads those that are asked for. Run where a llama-server is

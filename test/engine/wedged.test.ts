@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
-import { llamaServer, startLlamaProcess } from './llama-server.ts';
+import { llamaServer } from './find-server.ts';
+import { startLlamaProcess } from './llama-server.ts';
 
 /*
  * A real llama.cpp as the fixed engine, without an agent, in real time. Run where a llama-server is on the path, or

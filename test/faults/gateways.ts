@@ -55,6 +55,7 @@ export async function createGateway(
   name: string,
   directory: string,
   databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<PoolGateway> {
   const folder = join(directory, name);
   mkdirSync(folder, { mode: 0o700 });
@@ -96,6 +97,7 @@ export async function createGateway(
             SWITCHYARD_AGENT: 'false',
             SWITCHYARD_DATA_DIR: folder,
             SWITCHYARD_DATABASE_URL: url.href,
+            ...settings,
           },
           stdio: ['ignore', 'pipe', 'pipe'],
         },

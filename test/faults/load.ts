@@ -80,16 +80,20 @@ export function createLoad(
     sending: () => Promise<HttpAnswer>,
   ): Promise<HttpAnswer | null> {
     const { troubles, isTroubled } = at;
-    const { runs, pid } = at.gateway;
+    const { runs, pid, url } = at.gateway;
     const answer = await answerOf(sending());
     if (answer !== null && answer.status < 300) return answer;
     const isExcused = isTroubled || at.isTroubled || troubles !== at.troubles;
-    const wasKilled = pid === null || at.gateway.pid !== pid || at.gateway.runs !== runs;
+    // Whoever was picked a moment ago may have been killed since, and not serve yet.
+    const wasAway =
+      pid === null || url === '' || at.gateway.pid !== pid || at.gateway.runs !== runs;
     const isUnwritten = answer !== null && codeOf(answer) === 'registry_unwritten';
-    if (answer === null ? wasKilled : isUnwritten && (isExcused || wasStarved())) return null;
+    if (answer === null ? wasAway : isUnwritten && (isExcused || wasStarved())) return null;
     findings.push(`${what} at ${at.gateway.name}: ${answer === null ? 'no answer' : answer.text}`);
     return null;
   }
+
+  const isStaying = (machine: FaultMachine) => machines.indexOf(machine) < machines.length / 2;
 
   const live = () => watched.filter(({ gateway }) => gateway.pid !== null && gateway.url !== '');
 
@@ -126,7 +130,7 @@ export function createLoad(
 
   /** The first machines stay, so that callers can always be served. */
   async function change(machine: FaultMachine): Promise<void> {
-    if (machines.indexOf(machine) < machines.length / 2) return;
+    if (isStaying(machine)) return;
     const at = pick(live());
     const known = ledger.joined.get(machine);
     if (at === undefined || known === undefined) return;
@@ -156,7 +160,12 @@ export function createLoad(
     const answer = await answerOf(postJson(at.gateway.url + CHAT, HELLO));
     if (answer?.status === 200) {
       counts.served += 1;
-      if (at.gateway.runs === runs) at.hasServed = true;
+      // Another machine may be removed before one of these is verified.
+      const isLasting = machines.some(
+        (machine) =>
+          isStaying(machine) && machine.agent.id === answer.headers['x-gateway-provider'],
+      );
+      if (isLasting && at.gateway.runs === runs) at.hasServed = true;
     } else if (mustServe && at.gateway.pid === pid && at.gateway.runs === runs)
       findings.push(`a caller of ${at.gateway.name}: ${answer?.text ?? 'no answer'}`);
   }

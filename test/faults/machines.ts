@@ -9,6 +9,8 @@ import { createAgent, recordOf, type TestAgent } from '../registry/world.ts';
 export interface FaultMachine {
   agent: TestAgent;
   readonly inferences: { all: number; overlaps: number };
+  /** Requests of callers: how many there were, and those that wait while `isHolding`. */
+  readonly calls: { all: number; isHolding: boolean; readonly held: (() => void)[] };
   record(): AgentRecord;
   /** Becomes another machine to the registry. */
   renew(): void;
@@ -28,12 +30,14 @@ const newAgent = () => createAgent({ now: () => Date.now() });
 /** `holdMs` says how long a test inference takes. */
 export async function startMachine(host: string, holdMs: () => number): Promise<FaultMachine> {
   const inferences = { all: 0, overlaps: 0 };
+  const calls: FaultMachine['calls'] = { all: 0, isHolding: false, held: [] };
   /** Those that are being served, with the id that the machine had when they began. */
   const served = new Set<{ readonly id: string }>();
   let told = 0;
   const machine: FaultMachine = {
     agent: newAgent(),
     inferences,
+    calls,
     record() {
       told += 1;
       return recordOf({
@@ -53,7 +57,12 @@ export async function startMachine(host: string, holdMs: () => number): Promise<
 
   function infer(body: string, res: ServerResponse): void {
     const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'OK' } }] };
-    if (!body.includes(PROBE)) return sendJson(res, answer);
+    if (!body.includes(PROBE)) {
+      calls.all += 1;
+      if (calls.isHolding) calls.held.push(() => sendJson(res, answer));
+      else sendJson(res, answer);
+      return;
+    }
     inferences.all += 1;
     const own = { id: machine.agent.id };
     const others = [...served].filter(({ id }) => id === own.id);

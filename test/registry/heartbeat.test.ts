@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AgentRecord } from '#shared/provider.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
 
@@ -285,6 +286,23 @@ test('the agent of this process is enrolled by itself, once, and comes from 127.
   const after = startRegistry({ store: before.store, clock });
   expect(await after.registry.adoptOwn(agent.publicKey)).toEqual(own);
   expect(after.store.state().providers).toHaveLength(1);
+});
+
+test('the agent of this process is meant to serve an engine that refuses it, and is named with the cause', async () => {
+  const { registry, clock } = startRegistry();
+  const { id } = await registry.adoptOwn(createAgent(clock).publicKey);
+  const beat = (engine_health: AgentRecord['engine_health']) =>
+    registry.ownHeartbeat(
+      id,
+      recordOf({ status: 'degraded', models: [], current_model: null, engine_health }),
+    );
+  await beat({ status: 'no engine found', code: 0 });
+  expect([registry.standing(), registry.causes()]).toEqual(['none', '']);
+  await beat({ status: 'unauthorized', code: 401 });
+  expect([registry.standing(), registry.causes()]).toEqual([
+    'meant',
+    `${id} has an engine that answers HTTP 401`,
+  ]);
 });
 
 test('a machine of somebody else is not heard without a signature, nor the own one removed', async () => {

@@ -37,9 +37,11 @@ const report: HistoryReport = {
     point(5, { local: figures(2, 3200) }),
   ],
   machines: [
-    { provider: '0123456789abcdef', points: [{ at: FROM, figures: figures(1, 10) }] },
+    { provider: 'prv_0123456789abcdef', points: [{ at: FROM, figures: figures(1, 10) }] },
+    { provider: 'prv_fedcba9876543210', points: [{ at: FROM, figures: figures(1, 10) }] },
     { provider: null, points: [{ at: FROM, figures: figures(4, 10) }] },
   ],
+  names: { prv_0123456789abcdef: 'Attic' },
   parts: [],
   keys: [],
   today: NO_USAGE,
@@ -80,6 +82,10 @@ test('a row says in words what its bars show', () => {
   expect(local?.label).toMatch(/^Name of local: 10; highest 8 at \d\d:02$/);
 });
 
-test('machines go by the beginning of their id, and all but the busiest by one name', () => {
-  expect(machineSeries(report).map(({ name }) => name)).toEqual(['01234567', 'All other machines']);
+test('machines go by their names, one that is gone by the beginning of its id, and all but the busiest by one name', () => {
+  expect(machineSeries(report).map(({ name }) => name)).toEqual([
+    'Attic',
+    'prv_fedcba98',
+    'All other machines',
+  ]);
 });

@@ -143,6 +143,20 @@ test('the details name the endpoint, and the key by its name', async () => {
   expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
 });
 
+test('the details name each circuit before and after its call, and the axis its scale', async () => {
+  const attempts = rows.hedgeWon().attempts.map((each) => ({
+    ...each,
+    circuitBefore: 'probing' as const,
+    circuitAfter: 'open' as const,
+  }));
+  const page = await open([rows.hedgeWon({ attempts })]);
+  await page.getByText('logarithmic', { exact: true }).waitFor();
+  await page.locator('.request').click();
+  const circuits = page.getByRole('dialog').getByText('circuit testing → open');
+  await circuits.first().waitFor();
+  expect(await circuits.count()).toBe(attempts.length);
+});
+
 test('a request that two upstreams are asked for is in flight once', async () => {
   const attempts = rows.hedgeWon().attempts.map((each) => ({
     ...each,

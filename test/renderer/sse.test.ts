@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSseReader } from '../../renderer/api/sse.ts';
+import { workMs } from '../support/at-once.ts';
 
 const STREAM = 'data: {"a":1}\n\n: keep-alive\n\nevent: x\ndata:two\ndata: lines\r\n\r\nid: 7\n\n';
 
@@ -25,5 +26,17 @@ describe('event stream reader', () => {
 
   test('an event that was not finished is not delivered', () => {
     expect(read(['data: half\n'])).toEqual([]);
+  });
+
+  test('eight times as many pieces of one event take no 24 times as long', () => {
+    const reading = (pieces: number) =>
+      workMs(() => {
+        const push = createSseReader(() => {});
+        for (let piece = 0; piece < pieces; piece += 1) push('a piece of an event.');
+        push('\n\n');
+      });
+    reading(4000);
+    // The clock of CPU time may tick in steps of four milliseconds.
+    expect(reading(32_000)).toBeLessThan(24 * Math.max(reading(4000), 8));
   });
 });

@@ -41,8 +41,20 @@ describe('figures', () => {
     [43_000, '43 s'],
     [125_000, '2 min 05 s'],
     [3_840_000, '1 h 04 min'],
+    [4.5 * 86_400_000, '4 days'],
   ])('%d ms reads %s', (ms, text) => {
     expect(format.formatDuration(ms)).toBe(text);
+  });
+
+  test.each([
+    [250, '250 ms'],
+    [2_500, '2.5 s'],
+    [8_000, '8 s'],
+    [60_000, '1 min'],
+    [90_000, '1 min 30 s'],
+    [3_600_000, '1 h'],
+  ])('a chosen length of %d ms reads %s', (ms, text) => {
+    expect(format.formatSpan(ms)).toBe(text);
   });
 
   test('a countdown reads 1 s until it is over', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -37,10 +37,16 @@ test.each([
   ['the agent', 'main/agent', '../config/load.ts'],
   ['the registry', 'main/registry', '../gateway/gateway.ts'],
   ['the registry', 'main/registry/verification', '../../agent/agent.ts'],
+  ['the registry', 'main/registry', '../config/load.ts'],
   ['the configuration', 'main/config', '../gateway/gateway.ts'],
+  ['the configuration', 'main/config', '../registry/registry.ts'],
   ['the configuration', 'main/config', '../agent/agent.ts'],
   ['the composition root', 'main/app', '../cli/cli.ts'],
   ['the desktop', 'main/desktop', '../gateway/gateway.ts'],
+  ['the desktop', 'main/desktop', '../registry/registry.ts'],
+  ['the desktop', 'main/desktop', '../agent/agent.ts'],
+  ['the desktop', 'main/desktop', '../app/app.ts'],
+  ['the desktop', 'main/desktop', '../cli/cli.ts'],
   ['the platform', 'main/platform', '../gateway/routing/router.ts'],
   ['the platform', 'main/platform', '../config/load.ts'],
   ["the platform's rooms", 'main/platform/http', '../../config/load.ts'],
@@ -59,6 +65,7 @@ test.each([
 /** The floors of the gateway from top to bottom; those in one entry do not import each other. */
 const FLOORS = [
   ['api'],
+  ['install'],
   ['chat'],
   ['auth', 'monitoring'],
   ['routing'],
@@ -83,6 +90,30 @@ test.each(UPWARD)(
     expect(await lint(path, importing(`../${above}/x.ts`))).toContain('no-restricted-imports');
   },
 );
+
+const COMPOSITION = readdirSync(join(ROOT, 'main/gateway')).filter((name) => name.endsWith('.ts'));
+
+test.each(FLOORS.flat())(
+  'gateway/%s may not import what puts the gateway together',
+  async (room) => {
+    const path = `main/gateway/${room}/breach-of-a-boundary.ts`;
+    const lines = COMPOSITION.map((name, n) => `export { x as x${n} } from '../${name}';\n`);
+    const said = await lint(path, lines.join(''));
+    expect(said.split('no-restricted-imports')).toHaveLength(COMPOSITION.length + 1);
+  },
+);
+
+test.each([
+  ['chat/resume', '../relay.ts'],
+  ['chat/resume', '../../monitoring/request-log.ts'],
+  ['upstream/protocols', '../attempt.ts'],
+  ['upstream/protocols', '../../usage/prices.ts'],
+  ['translation/messages', '../../http/errors.ts'],
+  ['translation/responses', '../../upstream/sse.ts'],
+])('gateway/%s, a room within a floor, may not import %s', async (room, specifier) => {
+  const path = `main/gateway/${room}/breach-of-a-boundary.ts`;
+  expect(await lint(path, importing(specifier))).toContain('no-restricted-imports');
+});
 
 test('routing does not know who observes it', async () => {
   const path = 'main/gateway/chat/breach-of-a-boundary.ts';

@@ -15,7 +15,7 @@ export const app = Object.assign(fake.app, {
   exit: (code: number) => process.exit(code),
   relaunch: ({ args = [] }: { args?: string[] }) => tell({ relaunched: args }),
 });
-export const { Menu, Notification, Tray, clipboard, screen, shell } = electron;
+export const { BaseWindow, Menu, Notification, Tray, clipboard, screen, shell } = electron;
 export const { powerMonitor, powerSaveBlocker } = electron;
 /** None, as in a session without one. */
 export const safeStorage = {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type {
+  BaseWindowConstructorOptions,
   BrowserWindowConstructorOptions,
   MenuItemConstructorOptions,
   MessageBoxOptions,
@@ -14,6 +15,7 @@ import type {
   NotificationApi,
   PowerApi,
   SessionApi,
+  SessionWindowApi,
   TrayApi,
   WindowApi,
 } from '../../main/desktop/electron-api.ts';
@@ -54,6 +56,8 @@ class FakePower extends EventEmitter implements PowerApi {
   }
 }
 
+type LoginItemSettings = Parameters<AppApi['setLoginItemSettings']>[0];
+
 class FakeApp extends EventEmitter implements AppApi {
   loginItem: Partial<ReturnType<AppApi['getLoginItemSettings']>> = {};
   dockShown = true;
@@ -68,7 +72,10 @@ class FakeApp extends EventEmitter implements AppApi {
   };
   /** The version in the About panel, and how often it was shown. */
   readonly about = { version: '', shown: 0 };
-  setAppUserModelId(): void {}
+  userModelId = '';
+  setAppUserModelId(id: string): void {
+    this.userModelId = id;
+  }
   setAboutPanelOptions({ applicationVersion }: { applicationVersion?: string }): void {
     this.about.version = applicationVersion ?? '';
   }
@@ -85,7 +92,10 @@ class FakeApp extends EventEmitter implements AppApi {
       ...this.loginItem,
     };
   }
-  setLoginItemSettings({ openAtLogin = false }: { openAtLogin?: boolean }): void {
+  /** What it is started with at login. */
+  loginArgs: readonly string[] = [];
+  setLoginItemSettings({ openAtLogin = false, args = [] }: LoginItemSettings): void {
+    this.loginArgs = args;
     this.loginItem = { ...this.loginItem, openAtLogin };
   }
   isFirst = true;
@@ -112,6 +122,11 @@ class FakeApp extends EventEmitter implements AppApi {
   }
   exit(code = 0): void {
     this.calls.push(`exit ${code}`);
+  }
+  /** How often it was made the active app. */
+  focused = 0;
+  focus(): void {
+    this.focused++;
   }
   relaunch({ args = [], execPath }: { args?: string[]; execPath?: string } = {}): void {
     this.calls.push(['relaunch', ...(execPath === undefined ? [] : [execPath]), ...args].join(' '));
@@ -187,8 +202,13 @@ export class FakeWindow extends EventEmitter implements WindowApi {
   isDestroyed(): boolean {
     return this.state === 'destroyed';
   }
+  setBounds(bounds: Partial<Rectangle>): void {
+    this.bounds = { ...this.bounds, ...bounds };
+  }
   destroy(): void {
+    if (this.state === 'destroyed') return;
     this.state = 'destroyed';
+    this.emit('closed');
   }
   /** As a person closes it: asks `close` first. */
   close(): void {
@@ -198,11 +218,25 @@ export class FakeWindow extends EventEmitter implements WindowApi {
   }
 }
 
+/** A window without a page. */
+export class FakeSessionWindow extends EventEmitter implements SessionWindowApi {
+  readonly options: BaseWindowConstructorOptions;
+  constructor(options: BaseWindowConstructorOptions) {
+    super();
+    this.options = options;
+  }
+}
+
 export class FakeMenu extends EventEmitter implements MenuApi {
   readonly items: readonly MenuItemConstructorOptions[];
   constructor(items: readonly MenuItemConstructorOptions[]) {
     super();
     this.items = items;
+  }
+  /** Opened under the pointer, as a menu of its own. */
+  isOpened = false;
+  popup(): void {
+    this.isOpened = true;
   }
   item(label: string): MenuItemConstructorOptions {
     const found = this.items.find((entry) => entry.label?.startsWith(label) === true);
@@ -247,6 +281,9 @@ export interface FakeElectron {
   readonly electron: ElectronApi;
   readonly app: FakeApp;
   readonly windows: readonly FakeWindow[];
+  readonly sessionWindows: readonly FakeSessionWindow[];
+  /** All that were ever made. */
+  readonly menus: readonly FakeMenu[];
   readonly trays: readonly FakeTray[];
   readonly errors: readonly { readonly title: string; readonly content: string }[];
   /** Boxes that leave the process running, each on a window. */
@@ -270,6 +307,8 @@ export interface FakeElectron {
 export function createFakeElectron(): FakeElectron {
   const app = new FakeApp();
   const windows: FakeWindow[] = [];
+  const sessionWindows: FakeSessionWindow[] = [];
+  const menus: FakeMenu[] = [];
   const trays: FakeTray[] = [];
   const errors: { title: string; content: string }[] = [];
   const boxes: MessageBoxOptions[] = [];
@@ -295,6 +334,12 @@ export function createFakeElectron(): FakeElectron {
         windows.push(this);
       }
     },
+    BaseWindow: class extends FakeSessionWindow {
+      constructor(options: BaseWindowConstructorOptions) {
+        super(options);
+        sessionWindows.push(this);
+      }
+    },
     Tray: class extends FakeTray {
       constructor(image: string) {
         super(image);
@@ -302,7 +347,11 @@ export function createFakeElectron(): FakeElectron {
       }
     },
     Menu: {
-      buildFromTemplate: (template) => new FakeMenu(template),
+      buildFromTemplate(template) {
+        const menu = new FakeMenu(template);
+        menus.push(menu);
+        return menu;
+      },
       setApplicationMenu: (menu) => {
         appMenu = menu instanceof FakeMenu ? menu : null;
       },
@@ -354,6 +403,8 @@ export function createFakeElectron(): FakeElectron {
     electron,
     app,
     windows,
+    sessionWindows,
+    menus,
     trays,
     errors,
     boxes,

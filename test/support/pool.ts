@@ -66,13 +66,14 @@ export interface PooledRegistry extends SharedStore {
 interface PoolOptions {
   readonly verifier?: VerifierPort;
   readonly times?: PoolTimes;
+  readonly addresses?: readonly string[];
 }
 
 /** Starts a gateway's registry on the database; all of a pool have the same secret. */
 export async function startPooledRegistry(
   url: string,
   id: string,
-  { verifier, times }: PoolOptions = {},
+  { verifier, times, addresses = [] }: PoolOptions = {},
 ): Promise<PooledRegistry> {
   const shared = await openShared(url, id, times);
   const { store, state, pool } = shared;
@@ -83,6 +84,7 @@ export async function startPooledRegistry(
     store,
     state,
     pool,
+    poolAddresses: () => addresses,
     clock: systemClock,
     log: silentLog,
     gatewaySecret: 'the gateways keep this to themselves',

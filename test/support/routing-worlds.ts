@@ -224,7 +224,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
-      wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
+      wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
@@ -239,7 +239,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       random: () => 0.5,
       inFlightAt: (id) => monitor.stats.inFlightAt(id),
       config: () => config,
-      remotes: () => remoteUpstreams(config),
+      remotesIn: remoteUpstreams,
     });
     req.push(bodyOf(ask));
     req.push(null);

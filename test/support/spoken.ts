@@ -121,7 +121,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     random: () => 0.5,
     budget: createHedgeBudget(),
     engines: createEngineActivity(clock),
-    wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
+    wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
     usageSupport: createUsageSupport(clock),

@@ -68,6 +68,13 @@ test('the first request may be hedged; the next is waited for, until one in twen
   expect(await isHedged(scene)).toBe(false);
 });
 
+test('the budget is one for all addresses at which the gateway listens', async () => {
+  const scene = await startPair();
+  expect(await isHedged(scene)).toBe(true);
+  const url = scene.url.replace('127.0.0.1', '[::1]');
+  expect(await isHedged({ ...scene, url })).toBe(false);
+});
+
 test('what was spent is forgotten 200 requests later', async () => {
   const scene = await startPair({ HEDGE_BUDGET: '0.1' });
   expect(await isHedged(scene)).toBe(true);

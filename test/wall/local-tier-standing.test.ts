@@ -51,7 +51,7 @@ describe('the pool whose machines', () => {
     const tier = await startTier([await machineThat(pending)]);
     const answer = await chat(tier.url);
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain('switchyard.mjs doctor');
+    expect(answer.text).toContain('"switchyard doctor');
   });
 
   test.each<[says: string, given: MachineGiven, cause: string]>([

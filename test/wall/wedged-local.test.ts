@@ -53,6 +53,20 @@ async function untilLook(scene: Pair, ms: number, n: number): Promise<UpstreamGe
 const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
   ask(scene, scene.up.local, body, headers);
 
+/** The caller's answer, once `local` was given up after two looks without an answer. */
+async function answerAfterLooks(
+  scene: Pair,
+  { pending }: Awaited<ReturnType<typeof askLocal>>,
+): Promise<unknown> {
+  await untilLook(scene, LOOK_AFTER_MS, 1);
+  await unanswered(scene);
+  await untilLook(scene, AGAIN_MS, 2);
+  await unanswered(scene);
+  scene.clock.advance(AGAIN_MS);
+  await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
+  return pending.answer;
+}
+
 const isRunning = ({ host }: Pair) =>
   host.snapshot().requests.some(({ state }) => state === 'running');
 
@@ -95,16 +109,27 @@ describe('a fixed engine that has stopped, its port open', () => {
     expect((await scene.status()).circuits['local']?.open).toBe(true);
   });
 
+  test('is given up, too, if it shows its list to nobody without a key', async () => {
+    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
+    const { local } = scene.up;
+    const lists = () => local.gets.filter(({ path }) => path === '/v1/models').length;
+    local.answerGet = ({ res }) => void res.writeHead(401, { server: 'llama.cpp' }).end('{}');
+    const before = lists();
+    // It is asked for the list again only once its answer was read.
+    const isRead = () => {
+      scene.clock.advance(1000);
+      return lists() >= before + 2;
+    };
+    await expect.poll(isRead).toBe(true);
+    local.answerGet = silent;
+    const asked = await askLocal(scene);
+    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
+  });
+
   test('is given up for an answer that comes as a whole, too', async () => {
     const scene = await startWedged('library');
-    const { pending } = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
-    await untilLook(scene, LOOK_AFTER_MS, 1);
-    await unanswered(scene);
-    await untilLook(scene, AGAIN_MS, 2);
-    await unanswered(scene);
-    scene.clock.advance(AGAIN_MS);
-    await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
-    expect(await pending.answer).toMatchObject(NO_ANSWER);
+    const asked = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
+    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
   });
 });
 

@@ -9,7 +9,7 @@ import type { Availability } from './state.ts';
 export interface AvailabilityMonitor {
   /** Reads every signal once, so that it is known which rules can be judged here. */
   start(): void;
-  /** Judges by what is known now, and reads anew what the rules that are set need. */
+  /** Judges by what is known now, and reads again what the rules that are set need. */
   look(): void;
   /** Rules whose signal this machine does not report, set or not. */
   unjudgeable(): readonly OwnerRuleKey[];

@@ -45,8 +45,11 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const view = search.engine?.view ?? null;
   const record = agentRecord(reading, view, UNUSED);
   const place = placeOf(found.origin, agent, search);
+  const { current_model: model, engine_health: health } = record;
+  // Without a model from an engine that is not well, the engine is what to mend.
+  const isWorthAsking = model !== null || health.status === 'ok';
   const inference =
-    place === null ? [] : await checkInference(place, record.current_model, nonce, deps);
+    place !== null && isWorthAsking ? await checkInference(place, model, nonce, deps) : [];
   const entries = [
     search.entry,
     ...found.entries,

@@ -1,10 +1,16 @@
 import { createHttpLink, type HttpLinkDeps, registryOrigin } from './http-link.ts';
-import type { AnnouncedPool, BeatOutcome, RegistryLink, SendLimits } from './link.ts';
+import type {
+  AnnouncedPool,
+  BeatOutcome,
+  EnrollOutcome,
+  RegistryLink,
+  SendLimits,
+} from './link.ts';
 
 export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   /** The gateway that this machine joined. */
   readonly home: string;
-  /** Further addresses, from the settings. */
+  /** Further addresses, from the settings and the join line. */
   readonly others: readonly string[];
   /** As announced last; null where the gateway has no others. */
   readonly pool: AnnouncedPool | null;
@@ -12,7 +18,7 @@ export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   readonly onPool: (pool: AnnouncedPool) => void;
 }
 
-/** A gateway that is silent for so long is passed over, so that all are asked in the time of one. */
+/** A gateway that is silent for this long is passed over, so that all are asked within one exchange's time. */
 const TRY_MS = 4000;
 /** How often the gateway that the machine joined is asked first again. */
 const RETURN_MS = 60_000;
@@ -48,35 +54,62 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     deps.onPool(announced);
   }
 
+  /** Asks one gateway after another until an answer stands. */
+  async function ask<Outcome extends BeatOutcome | EnrollOutcome>(
+    limits: SendLimits,
+    send: (link: RegistryLink, limits: SendLimits) => Promise<Outcome>,
+    stands: (outcome: Outcome) => boolean,
+  ): Promise<Outcome> {
+    const order = addresses();
+    const startedTicks = clock.ticks();
+    let best: Outcome | null = null;
+    for (const origin of order) {
+      const limited = limitedTo(limits, clock.ticks() - startedTicks, order.length);
+      if (best !== null && (limited === null || limits.signal.aborted)) break;
+      if (origin === home) homeTicks = clock.ticks();
+      const outcome: Outcome = await send(linkTo(origin), limited ?? limits);
+      if (stands(outcome)) {
+        current = origin;
+        return outcome;
+      }
+      if (best === null || (outcome.kind === 'unwritten' && best.kind !== 'unwritten'))
+        best = outcome;
+    }
+    // The next message begins with another one, so that each has its turn.
+    current = order[1] ?? home;
+    return best ?? (await send(linkTo(home), limits));
+  }
+
   return {
     get url() {
       return current;
     },
     clockOffsetMs: () => linkTo(current).clockOffsetMs(),
-    enroll: (token, limits) => linkTo(home).enroll(token, limits),
+    async enroll(token, limits) {
+      const outcome = await ask<EnrollOutcome>(
+        limits,
+        (to, most) => to.enroll(token, most),
+        isFinal,
+      );
+      // Who asked keeps it, with the rest of the enrolment.
+      if (outcome.kind === 'enrolled') ({ pool } = outcome);
+      return outcome;
+    },
     async beat(record, limits) {
-      const order = addresses();
-      const startedTicks = clock.ticks();
-      let best: BeatOutcome | null = null;
-      for (const origin of order) {
-        const limited = limitedTo(limits, clock.ticks() - startedTicks, order.length);
-        if (best !== null && (limited === null || limits.signal.aborted)) break;
-        if (origin === home) homeTicks = clock.ticks();
-        const outcome = await linkTo(origin).beat(record, limited ?? limits);
-        if (outcome.kind === 'accepted') {
-          current = origin;
-          learn(outcome.pool);
-          return outcome;
-        }
-        if (best === null || (outcome.kind === 'unwritten' && best.kind !== 'unwritten'))
-          best = outcome;
-      }
-      // The next heartbeat begins with another one, so that each has its turn.
-      current = order[1] ?? home;
-      return best ?? { kind: 'unreachable', message: 'No gateway answered.' };
+      const outcome = await ask<BeatOutcome>(
+        limits,
+        (to, most) => to.beat(record, most),
+        ({ kind }) => kind === 'accepted',
+      );
+      if (outcome.kind === 'accepted') learn(outcome.pool);
+      return outcome;
     },
   };
 }
+
+/** A gateway that is there has let the machine in or refused it, and the others would do the same. */
+const isFinal = ({ kind }: EnrollOutcome) =>
+  kind !== 'unreachable' && kind !== 'busy' && kind !== 'garbage';
 
 /** Null once the time is up. */
 function limitedTo(limits: SendLimits, passedMs: number, count: number): SendLimits | null {

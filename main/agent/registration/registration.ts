@@ -1,3 +1,4 @@
+import type { JoinLine } from '#shared/join-line.ts';
 import { sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import {
@@ -29,7 +30,7 @@ import {
 } from './session.ts';
 
 export type JoinResult =
-  /** `warning` is for people; null when there is none. */
+  /** `url`: of the gateway that answered; `warning` is for people, null when there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
@@ -40,7 +41,7 @@ export interface Registration extends Pick<
 > {
   start(): void;
   view(): RegistrationView;
-  join(url: string, token: string): Promise<JoinResult>;
+  join(line: JoinLine): Promise<JoinResult>;
   /** Goes back to the registry of this process. */
   leave(): Promise<void>;
   /** Applies settings that name another registry or another token. */
@@ -74,8 +75,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
   }
 
-  function linkTo(home: string, pool: AnnouncedPool | null): RegistryLink {
-    const others = configured.otherRegistryUrls;
+  function linkTo(
+    home: string,
+    pool: AnnouncedPool | null,
+    named: readonly string[] = [],
+  ): RegistryLink {
+    const others = [...named, ...configured.otherRegistryUrls];
     const onPool = (announced: AnnouncedPool) => keepPool(home, announced, deps);
     return createPoolLink({ ...deps, home, others, pool, onPool });
   }
@@ -109,21 +114,21 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     gatewayToken: () => session.gatewayToken(),
     changed: () => session.changed(),
     now: () => session.now(),
-    async join(text, token) {
-      const url = registryOrigin(text);
-      if (url === null) return { kind: 'failed', ...BAD_URL };
-      const fixed = configured.registryUrl;
-      if (fixed !== null && registryOrigin(fixed) !== url) return { kind: 'failed', ...FIXED_URL };
-      const link = linkTo(url, null);
+    async join({ url: first, others, token }) {
+      const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
+      if (typeof url !== 'string') return { kind: 'failed', ...url };
+      const link = linkTo(url, null, [first, ...others]);
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
-      const failure = await keep(url, token, { deps, enrolled: outcome });
+      // What the settings name stays first, whoever answered.
+      const home = configured.registryUrl === null ? (link.url ?? url) : url;
+      const failure = await keep(home, token, { deps, enrolled: outcome });
       const signal = await session.disconnect();
       if (!signal.aborted) {
-        show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        session.connect(link, outcome.gatewayToken);
+        show({ ...NOWHERE, kind: 'joined', url: home, state: 'starting' });
+        session.connect(linkTo(home, outcome.pool, [first, ...others]), outcome.gatewayToken);
       }
-      return { kind: 'joined', url, warning: failure?.happened ?? null };
+      return { kind: 'joined', url: link.url ?? url, warning: failure?.happened ?? null };
     },
     async leave() {
       const signal = await session.disconnect();
@@ -138,6 +143,15 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     },
     stop: () => session.stop(),
   };
+}
+
+/** The first of the addresses, or the one that the settings name; else why there is none. */
+function homeOf(origins: readonly (string | null)[], fixed: string | null): string | LinkProblem {
+  const [first] = origins;
+  if (first === undefined || first === null) return BAD_URL;
+  if (fixed === null) return first;
+  const named = registryOrigin(fixed);
+  return named !== null && origins.includes(named) ? named : FIXED_URL;
 }
 
 async function enrollAt(

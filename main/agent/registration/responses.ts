@@ -113,7 +113,7 @@ function refused<T>(
 }
 
 function garbage(status: number): LinkFailure {
-  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway; check the address.`;
+  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway.`;
   return { kind: 'garbage', message };
 }
 

@@ -32,7 +32,7 @@ export interface HostMemory {
   readonly source: string;
 }
 
-/** What systeminformation tells of this machine. */
+/** What systeminformation reports of this machine. */
 export interface Library {
   readonly gpus: GpuCollector;
   readonly facts: () => MachineFacts;

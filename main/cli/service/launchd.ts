@@ -13,16 +13,19 @@ interface LaunchdUser {
 export function launchdService(program: Program, user: LaunchdUser): Service {
   const file = join(user.home, 'Library/LaunchAgents', `${LABEL}.plist`);
   const domain = `gui/${user.uid}`;
+  const bootOut = ['launchctl', 'bootout', `${domain}/${LABEL}`] as const;
   return {
     file,
     text: launchdPlist(program),
     encoding: 'utf8',
     reachable: null,
+    // It takes no second one of the same name.
+    replaces: [bootOut],
     install: [
       ['launchctl', 'enable', `${domain}/${LABEL}`],
       ['launchctl', 'bootstrap', domain, file],
     ],
-    remove: [['launchctl', 'bootout', `${domain}/${LABEL}`]],
+    remove: [bootOut],
     forget: [],
     isActive: ['launchctl', 'print', `${domain}/${LABEL}`],
     notes: ['It starts when you log in.'],

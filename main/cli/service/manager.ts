@@ -13,6 +13,8 @@ export interface Service {
   readonly encoding: 'utf8' | 'utf16le';
   /** Fails where the manager does not run; null for one that always does. */
   readonly reachable: CommandLine | null;
+  /** Before the file of an earlier installation is replaced; what fails does not matter. */
+  readonly replaces: readonly CommandLine[];
   /** After the file was written. */
   readonly install: readonly CommandLine[];
   /** Before the file is removed. */

@@ -13,20 +13,20 @@ interface TaskPlaces {
 /** A task of Windows that starts when its user logs on; a real service would need a program of its own. */
 export function scheduledTask(program: Program, { user, dataDirectory }: TaskPlaces): Service {
   const file = win32.join(dataDirectory, 'service.xml');
+  const end = ['schtasks', '/End', '/TN', NAME] as const;
   return {
     file,
     text: taskXml(program, user),
     // schtasks reads no other encoding reliably.
     encoding: 'utf16le',
     reachable: null,
+    // A task that runs is not started anew.
+    replaces: [end],
     install: [
       ['schtasks', '/Create', '/TN', NAME, '/XML', file, '/F'],
       ['schtasks', '/Run', '/TN', NAME],
     ],
-    remove: [
-      ['schtasks', '/End', '/TN', NAME],
-      ['schtasks', '/Delete', '/TN', NAME, '/F'],
-    ],
+    remove: [end, ['schtasks', '/Delete', '/TN', NAME, '/F']],
     forget: [],
     isActive: [
       'powershell',

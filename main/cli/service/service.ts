@@ -23,7 +23,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
   if (isSystem && process.platform !== 'linux') {
     return failed('"--system" is for systemd; here a service is always one of its user.');
   }
-  const program = thisProgram(input.env);
+  const program = thisProgram(input);
   const chosen = isSystem ? systemService(program) : serviceOfUser(program, input);
   if (options['print'] === true) {
     return answer({ file: chosen.file, text: chosen.text }, chosen.text);
@@ -42,11 +42,11 @@ export async function service(input: Input): Promise<CommandOutcome> {
 const hiddenMessage = (path: string) =>
   `A service of the machine runs as a user of its own, who cannot read ${path}: install Node and Switchyard for all users, as under /usr/local, or leave "--system" out.`;
 
-function thisProgram(env: NodeJS.ProcessEnv): Program {
+function thisProgram({ env, dataDirectory }: Input): Program {
   const script = realpathSync(process.argv[1] ?? '');
-  const chosen = env[`${ENV_PREFIX}DATA_DIR`]?.trim() ?? '';
-  const dataDirectory = chosen === '' ? null : chosen;
-  return { command: [process.execPath, script, 'start'], dataDirectory };
+  const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
+  const command = [process.execPath, script, 'start'] as const;
+  return { command, dataDirectory: isChosen ? dataDirectory : null };
 }
 
 function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service {
@@ -69,6 +69,8 @@ async function install(chosen: Service, { env, dataDirectory }: Input): Promise<
   if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
+  // What an earlier installation runs would otherwise go on, or be in the way.
+  if (existsSync(file)) await runAll(chosen.replaces);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
   const failure = await withProgress('Starting the service', runAll(chosen.install));
@@ -85,7 +87,7 @@ const ALREADY_RUNS =
   'A gateway runs already with this data directory: stop it first, then the service can take its place.';
 
 const NO_MANAGER =
-  'Nothing was installed, because systemd cannot be reached here. Have what starts services on this system run "switchyard start" instead.';
+  'No service was installed, because systemd cannot be reached here. Have what starts services on this system run "switchyard start" instead.';
 
 /** Null where the manager answers. */
 async function whyUnreachable({ reachable }: Service): Promise<string | null> {
@@ -121,7 +123,7 @@ async function remove(chosen: Service): Promise<CommandOutcome> {
 
 /** Removes the user's service if it runs this very program; null where there is none. */
 export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
-  const program = thisProgram(input.env);
+  const program = thisProgram(input);
   const own = serviceOfUser(program, input);
   const [, script = ''] = program.command;
   const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);

@@ -29,6 +29,8 @@ function service(program: Program, scope: Scope, file: string, notes: readonly s
     encoding: 'utf8',
     // Not in most containers, nor where another init runs.
     reachable: [...systemctl, 'show-environment'],
+    // "restart" ends it.
+    replaces: [],
     install: [
       [...systemctl, 'daemon-reload'],
       [...systemctl, 'enable', NAME],

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { AgentWish, DoctorReport, GpuFigures } from '#shared/agent.ts';
-import { parseJoinLine } from '#shared/join-line.ts';
+import { type JoinLine, parseJoinLine } from '#shared/join-line.ts';
 
 import type { GatewayError } from '../http/errors.ts';
 import { sendJson } from '../../platform/http/responses.ts';
@@ -14,8 +14,7 @@ export interface AgentApi {
   /** `drained` lets running requests finish, `paused` ends them. */
   setMode(mode: AgentWish): Promise<void>;
   join(
-    url: string,
-    token: string,
+    line: JoinLine,
   ): Promise<
     | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
     | { readonly kind: 'failed'; readonly happened: string; readonly remedy: string | null }
@@ -79,7 +78,7 @@ async function join(agent: AgentApi, req: Request, res: Response): Promise<void>
     sendError(res, badField('token', 'must be the 64 hex digits of the line'));
     return;
   }
-  const joined = await agent.join(url, token);
+  const joined = await agent.join({ url, others: parsed?.others ?? [], token });
   if (joined.kind === 'joined') {
     const { id } = agent.view() as { readonly id: string };
     sendJson(res, 200, { id, url: joined.url, warning: joined.warning });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
-import { HISTORY_RANGES } from '#shared/usage.ts';
+import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -42,6 +42,8 @@ interface AppDeps {
   readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
+  /** What a machine goes by; null where it is not known. */
+  readonly nameOf: (id: string) => string | null;
   readonly agent: Pick<AgentApi, 'gpus'> | null;
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
@@ -96,7 +98,7 @@ export function appHandlers(deps: AppDeps) {
       const { range = 'day' } = req.query;
       const known = HISTORY_RANGES.find((each) => each === range);
       if (known === undefined) sendError(res, BAD_RANGE);
-      else sendJson(res, 200, await deps.usage.history(known));
+      else sendJson(res, 200, withNames(await deps.usage.history(known), deps.nameOf));
     },
     alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
     ready: (_req: Request, res: Response) => {
@@ -111,6 +113,17 @@ export function appHandlers(deps: AppDeps) {
     },
     newLink: (_req: Request, res: Response) => sendJson(res, 200, { link: deps.controlLink() }),
   };
+}
+
+function withNames(history: UsageHistory, nameOf: AppDeps['nameOf']): HistoryReport {
+  const ids = new Set(
+    [...history.machines, ...history.parts].flatMap(({ provider }) => provider ?? []),
+  );
+  const names = [...ids].flatMap((id) => {
+    const name = nameOf(id);
+    return name === null ? [] : [[id, name] as const];
+  });
+  return { ...history, names: Object.fromEntries(names) };
 }
 
 function noModel(id: string): GatewayError {

@@ -26,7 +26,7 @@ interface ExpressDeps {
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
-  // No page that opened this one keeps a hand on it, and no other site embeds its files.
+  // A page that opened this one keeps no handle on it, and no other site embeds its files.
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -47,7 +47,7 @@ export function createExpressListener(
   deps: ExpressDeps,
 ): RequestListener {
   const app = express();
-  // Express gives each request its own prototype, which would take the count of its pieces away.
+  // Express replaces the prototype of each request, which would lose the count of its pieces.
   const own = Object.getOwnPropertyDescriptors(express.request);
   Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');

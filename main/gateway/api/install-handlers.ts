@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { InstallLines } from '#shared/install.ts';
-import { isLoopbackHost } from '../../platform/http/server.ts';
 import { sendBody, sendJson } from '../../platform/http/responses.ts';
+import { askedUrl, isAskedOnLoopback } from '../http/asked-url.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import { type Installed, unixLine, windowsLine } from '../install/line.ts';
@@ -27,7 +27,8 @@ interface InstallDeps {
   readonly ownPackage: () => Promise<OwnPackage>;
   /** Whether the gateway listens beyond loopback. */
   readonly isShared: () => boolean;
-  readonly outsideUrl: () => string;
+  /** Where other machines reach this gateway. */
+  readonly outsideUrl: (req: Request) => string;
 }
 
 const NOT_SHARED: GatewayError = {
@@ -43,7 +44,7 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
     (send: (packed: Packed, req: Request, res: Response) => void) =>
     async (req: Request, res: Response): Promise<void> => {
       // A gateway on loopback can be shared by a proxy, which passes its own name on.
-      if (!isShared() && isLoopbackHost(hostOf(req))) {
+      if (!isShared() && isAskedOnLoopback(req)) {
         sendError(res, NOT_SHARED);
         return;
       }
@@ -53,8 +54,8 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
     };
   const script = (installer: (installed: Installed) => string) =>
     withPackage((packed, req, res) => {
-      const url = `${req.protocol}://${req.get('host') ?? ''}`;
-      sendFile(res, 'text/plain; charset=utf-8', Buffer.from(installer({ ...packed, url })));
+      const text = installer({ ...packed, url: askedUrl(req) });
+      sendFile(res, 'text/plain; charset=utf-8', Buffer.from(text));
     });
   return {
     unix: script(unixInstaller),
@@ -62,8 +63,8 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
     tarball: withPackage(({ tarball }, _req, res) => {
       sendFile(res, 'application/octet-stream', tarball);
     }),
-    lines: withPackage((packed, _req, res) => {
-      const url = outsideUrl();
+    lines: withPackage((packed, req, res) => {
+      const url = outsideUrl(req);
       const installed: Installed = { ...packed, url };
       const lines: InstallLines = {
         version: packed.version,
@@ -73,10 +74,6 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
       sendJson(res, 200, lines);
     }),
   };
-}
-
-function hostOf(req: Request): string {
-  return (req.get('host') ?? '').replace(/:\d*$/, '');
 }
 
 function sendFile(res: Response, type: string, body: Buffer): void {

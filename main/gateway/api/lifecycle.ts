@@ -20,16 +20,16 @@ export interface Lifecycle {
    * is taken.
    */
   prepareMove(host: string): Promise<PreparedMove>;
-  isStopping(): boolean;
+  readonly isStopping: () => boolean;
   /** Empty before the start. */
-  url(): string;
-  baseUrl(): string;
+  readonly url: () => string;
+  readonly baseUrl: () => string;
   /** Whether it listens beyond loopback. */
-  isShared(): boolean;
+  readonly isShared: () => boolean;
   /** The address for other machines; loopback if the gateway is bound to it. */
-  outsideUrl(): string;
+  readonly outsideUrl: () => string;
   /** Ends an event stream, which never finishes by itself, when the gateway stops. */
-  endAtStop(stream: ServerResponse): void;
+  readonly endAtStop: (stream: ServerResponse) => void;
 }
 
 export type PreparedMove =

@@ -49,7 +49,7 @@ export interface ProvidersApi {
 interface ProviderDeps {
   readonly providers: ProvidersApi;
   /** Address at which other machines reach this gateway, for the join command. */
-  readonly joinUrl: () => string;
+  readonly joinUrl: (req: Request) => string;
   readonly clock: Clock;
 }
 
@@ -66,8 +66,8 @@ export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
   return {
     enroll: fromAgent((message) => providers.handleEnroll(message)),
     heartbeat: fromAgent((message) => providers.handleHeartbeat(message)),
-    newEnrollment: async (_req: Request, res: Response) => {
-      sendAnswer(res, await providers.newEnrollment(joinUrl()));
+    newEnrollment: async (req: Request, res: Response) => {
+      sendAnswer(res, await providers.newEnrollment(joinUrl(req)));
     },
     list: (req: Request, res: Response) => sendList(req, res, providers),
     get: (req: Request, res: Response) => {

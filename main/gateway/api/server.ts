@@ -1,4 +1,10 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  RequestListener,
+  Server,
+  ServerResponse,
+} from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import { markProved } from '../../platform/http/connection-limits.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
@@ -10,7 +16,6 @@ import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError, sendErrorEarly } from '../http/responses.ts';
-import { addHop, isLoop } from '../upstream/hops.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 
@@ -95,4 +100,24 @@ function pathOf(req: IncomingMessage): string {
   const url = req.url ?? '';
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
+}
+
+/** The gateways that a request has passed through, by their random IDs, separated by commas. */
+const HOPS_HEADER = 'x-gateway-hops';
+/** A gateway in front of another's machines is two; more are a loop through gateways that drop part of the header. */
+const MAX_HOPS = 5;
+
+/** Whether a request has come back to the gateway `id`, or has been passed on too often. */
+function isLoop(headers: IncomingHttpHeaders, id: string): boolean {
+  const hops = hopsOf(headers);
+  return hops.includes(id) || hops.length >= MAX_HOPS;
+}
+
+/** Adds this gateway to the headers that are forwarded. */
+function addHop(headers: IncomingHttpHeaders, id: string): void {
+  headers[HOPS_HEADER] = [...hopsOf(headers), id].join(',');
+}
+
+function hopsOf({ [HOPS_HEADER]: value }: IncomingHttpHeaders): readonly string[] {
+  return typeof value === 'string' && value !== '' ? value.split(/\s*,\s*/) : [];
 }

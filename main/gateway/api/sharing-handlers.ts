@@ -14,18 +14,18 @@ import { outsideHost } from './listeners.ts';
 interface SharingDeps {
   readonly config: () => Config;
   readonly settings: Pick<SettingsApi, 'check' | 'patch'>;
-  readonly lifecycle: () => Lifecycle;
+  readonly lifecycle: Lifecycle;
 }
 
-/** At which addresses the gateway listens, changed while it runs. */
+/** Changes the addresses at which the gateway listens, while it runs. */
 export function sharingHandlers(deps: SharingDeps) {
   const { config, lifecycle } = deps;
   return {
     view: (_req: Request, res: Response) => {
       const sharing: Sharing = {
         host: config().gateway.host,
-        url: lifecycle().outsideUrl(),
-        isShared: lifecycle().isShared(),
+        url: lifecycle.outsideUrl(),
+        isShared: lifecycle.isShared(),
         addresses: outsideAddresses(),
         platform: platform(),
       };
@@ -50,7 +50,7 @@ type Changed =
   | { readonly kind: 'changed'; readonly value: SharingChanged }
   | { readonly kind: 'refused'; readonly error: GatewayError };
 
-/** Listens first and saves then: an address that cannot be had would keep the next start from working. */
+/** Listens first, then saves: an address that cannot be bound would make the next start fail. */
 async function change(
   host: string,
   { settings, lifecycle }: Pick<SharingDeps, 'settings' | 'lifecycle'>,
@@ -58,7 +58,7 @@ async function change(
   const tree = { gateway: { host } };
   const problem = settings.check(tree);
   if (problem !== null) return { kind: 'refused', error: unpatchedError(problem) };
-  const move = await lifecycle().prepareMove(host);
+  const move = await lifecycle.prepareMove(host);
   if (move.kind === 'failed') {
     const { message } = move;
     return {
@@ -72,7 +72,7 @@ async function change(
     return { kind: 'refused', error: unpatchedError(patched) };
   }
   if (move.kind === 'ready') move.take();
-  const { port } = new URL(lifecycle().url());
+  const { port } = new URL(lifecycle.url());
   const url = `http://${urlHost(outsideHost(host))}:${port}`;
   return { kind: 'changed', value: { applied: move.kind === 'ready' ? 'now' : move.kind, url } };
 }

@@ -37,7 +37,7 @@ const schema = z.strictObject({
 const MAX_BROWSERS = 50;
 const MAX_NAME_LENGTH = 80;
 const UNUSED_MS = 90 * 86_400_000;
-/** A page calls several times a minute; so often is a use worth a write. */
+/** A page calls several times a minute; its last use is written at most this often. */
 const SEEN_MS = 3_600_000;
 
 export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile): Browsers {

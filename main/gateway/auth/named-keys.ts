@@ -11,7 +11,7 @@ interface NamedKeyView {
   readonly name: string;
   /** Wall-clock milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Null if it was not used yet. */
+  /** Null if it has not been used yet. */
   readonly lastUsedAt: number | null;
 }
 
@@ -21,7 +21,7 @@ type Refused = { readonly kind: 'refused'; readonly error: GatewayError };
 export interface NamedKeys {
   list(): readonly NamedKeyView[];
   isEmpty(): boolean;
-  /** The key is told this once. */
+  /** The key is returned this once: only its digest is kept. */
   add(
     name: unknown,
     limits?: unknown,
@@ -39,9 +39,9 @@ export interface NamedKeys {
 
 interface NamedKeysDeps {
   readonly stored: readonly StoredKey[];
-  /** Throws what the disk says; nothing has changed then. */
+  /** Throws the file system's error; nothing has changed then. */
   readonly write: (keys: readonly StoredKey[]) => void;
-  /** Opens the file of the times of use. */
+  /** Opens the file with the times of last use. */
   readonly keepUses: (save: () => unknown) => StateFile;
   readonly clock: Clock;
   readonly log: Log;

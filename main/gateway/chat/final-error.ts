@@ -78,7 +78,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
 }
 
 const NO_MACHINE =
-  ' No machine can serve local: "node scripts/switchyard.mjs doctor" on the machine that should says what keeps it out, and what to do.';
+  ' No machine can serve local: "switchyard doctor" on the machine that should says what keeps it out, and what to do.';
 
 /** Where waiting does not help: no upstream has the endpoint, or the model. */
 function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null {

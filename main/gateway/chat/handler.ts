@@ -52,7 +52,7 @@ export interface ChatDeps extends RouterDeps {
   readonly items: ItemMemory;
   readonly admission: Admission;
   readonly config: () => Config;
-  readonly remotes: () => readonly RemoteUpstream[];
+  readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
@@ -131,7 +131,10 @@ async function answer(
     }
   }
   const { authorization, keyName: key } = caller.identity;
-  const request = withoutAlias(read.request, deps.config().routing.modelAliases);
+  // Read together, after the body: a change of settings applies to whole requests.
+  const config = deps.config();
+  const snapshot = { config, remotes: deps.remotesIn(config), epoch: deps.circuits.epoch() };
+  const request = withoutAlias(read.request, config.routing.modelAliases);
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const form = formOf(request, reserveCopy, deps);
@@ -149,7 +152,7 @@ async function answer(
   }
   const asked = { id, model: read.request.model, caller: from, key };
   const accepted = { ...asked, request, headers: req.headers, authorization, chatForm };
-  const context = contextOf(accepted, { signal: gone, reserveCopy }, deps);
+  const context = contextOf(accepted, { ...snapshot, signal: gone, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
@@ -171,26 +174,21 @@ function formOf(
 
 function contextOf(
   accepted: Omit<ChatCall, 'zeroSpend' | 'translator'> & Omit<Asked, 'stream'>,
-  { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
+  given: Pick<RequestContext, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
   const { id, request, headers, authorization, chatForm, model, caller, key } = accepted;
-  // Read together, after the body: a change of settings applies to whole requests.
-  const config = deps.config();
-  const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
-  const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
+  const zeroSpend = given.config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
   const { upstreamPath } = request.endpoint;
   const asked = { id, model, stream: request.stream, caller, key };
   const observer = deps.observe({ ...asked, upstreamPath, headers });
   return {
     call: { request, headers, authorization, zeroSpend, chatForm, translator: null },
-    ...snapshot,
+    ...given,
     observer,
     attempts: new RequestAttempts(observer, deps),
-    signal,
     cause: 'turn',
     onContent: ignoreContent,
-    reserveCopy,
   };
 }
 

@@ -45,7 +45,7 @@ export interface ReachedLimit {
   readonly of: 'requests' | 'tokens';
   readonly period: 'day' | 'month';
   readonly limit: number;
-  /** When it begins anew, in wall-clock milliseconds. */
+  /** When it resets, in wall-clock milliseconds. */
   readonly until: number;
 }
 

@@ -51,7 +51,7 @@ export interface RelayPlan {
   readonly splice: Splice | null;
 }
 
-/** A caller that reads nothing for so long is asleep or gone; its upstream call costs a place there. */
+/** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
 
 export const DONE_EVENT = 'data: [DONE]\n\n';

@@ -1,15 +1,17 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
+import { isObject } from '#shared/objects.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
-import { errorShapeFor } from '../http/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import { anthropicType, errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
+import { messageIn } from '../upstream/error-words.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
-import { inShape } from './passed-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayBytes } from './relay-bytes.ts';
 import type { ResumeDeps } from './resume/resume.ts';
@@ -97,6 +99,23 @@ function sendPassed(
   const own = inShape(errorShapeFor(res.req), { status, body, type: passedType(upstreamHeaders) });
   const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
   sendBody(res, status, own.body, all);
+}
+
+/** An upstream's own error response. */
+interface PassedError {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly type: string;
+}
+
+/** An error of OpenAI's shape in that of Anthropic, whose clients would find no message in it; others stay. */
+function inShape(shape: ErrorShape, passed: PassedError): PassedError {
+  if (shape !== 'anthropic') return passed;
+  const parsed = parseJson(passed.body.toString('utf8'));
+  if (!isObject(parsed) || parsed['type'] === 'error') return passed;
+  const error = { type: anthropicType(passed.status), message: messageIn(parsed) };
+  const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
+  return { ...passed, body, type: 'application/json' };
 }
 
 function sendAnswer(

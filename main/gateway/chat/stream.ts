@@ -135,7 +135,8 @@ async function resumeUntilEnded(
   let end = await first;
   let source = dispatch;
   let mode: ResumedAnswer['mode'] | null = null;
-  // An upstream asked to continue that began anew is passed over; one asked to repeat that differs is the end.
+  // An upstream that was asked to continue and began again from the start is passed over; one that was asked to
+  // repeat and differs is the end.
   while (end.kind === 'broken' || (end.kind === 'diverged' && mode === 'continued')) {
     const isOver = translator !== null && translator.ended() !== 'no';
     const bytes = isOver ? null : (sent?.taken() ?? null);

@@ -32,7 +32,7 @@ interface Claim {
   readonly untilTicks: number;
 }
 
-/** The holder stops so much earlier than others may begin. */
+/** The holder stops this much earlier than others may begin. */
 const MARGIN_MS = 1000;
 /** A wish that no request repeats is over after this time. */
 const WISH_MS = 3000;

@@ -16,7 +16,7 @@ import type { KnownCircuit } from './saved-circuits.ts';
 
 type HeardCircuit = PoolHeard['circuits'][number];
 
-/** What of a circuit has changed here and was not told yet; `other`: its cool-down or its exclusions. */
+/** What has changed in a circuit here and has not been told yet; `other`: its cool-down or its exclusions. */
 export type CircuitNews = 'reset' | 'closed' | 'opened' | 'other';
 
 /** Null: nothing that others have to know. A probe concerns nobody but its claim's holder. */

@@ -21,7 +21,7 @@ interface SharedCircuitsDeps {
   readonly random: () => number;
   /** Nobody else can be asked: this gateway probes by itself. */
   readonly isAlone: () => boolean;
-  /** By what name others know it now. */
+  /** The name by which others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
   /** There is something to tell. */
@@ -30,7 +30,7 @@ interface SharedCircuitsDeps {
 
 /** For a circuit that another gateway may probe: when to look at it again. */
 const LOOK_AGAIN_MS = 1000;
-/** Who opened a circuit asks for its probe so much before the end of the cool-down. */
+/** The gateway that opened a circuit claims its probe this long before the end of the cool-down. */
 const CLAIM_AHEAD_MS = 2500;
 
 /**

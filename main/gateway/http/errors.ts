@@ -81,7 +81,7 @@ interface OllamaBody {
   readonly src: 'gateway';
 }
 
-/** The body for an error; OpenAI's shape but where another is asked for. */
+/** The body for an error; OpenAI's shape unless another is asked for. */
 export function errorBody(error: GatewayError, shape?: 'openai'): ErrorBody;
 export function errorBody(
   error: GatewayError,

@@ -27,7 +27,7 @@ export async function sendPieces(
   try {
     await pipeline(Readable.from(joined(pieces)), res);
   } catch {
-    // Whoever asked went away.
+    // The caller went away.
   }
 }
 
@@ -56,7 +56,7 @@ function bodyFor(req: IncomingMessage, error: GatewayError, headers: OutgoingHtt
 
 /** What becomes of a body that still arrives after its request was refused. */
 export interface RestOfBody {
-  /** The connection is closed once so much more of it has come over the wire; left out: no limit. */
+  /** The connection is closed once this much more of it has come over the wire; left out: no limit. */
   readonly maxRestBytes?: number;
 }
 

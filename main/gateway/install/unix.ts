@@ -68,7 +68,7 @@ main() {
     esac
     shift
   done
-  [ -n "$token" ] || fail 'The token is missing: copy the whole line from "Add a machine" of the gateway.'
+  [ \${#token} = 64 ] || fail 'The token is missing or cut: copy the whole line from "Add a machine" of the gateway.'
   if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
     fail 'Run this as the user who is to run Switchyard, not as root; --as-root allows root.'
   fi
@@ -95,15 +95,20 @@ main() {
     read -r answer <"$terminal" || answer=
     case $answer in [yY]*) service=1 ;; esac
   fi
+  status=0
   if [ -n "$service" ]; then
-    "$command" service install <"$terminal"
-  else
+    "$command" service install <"$terminal" || status=1
+  fi
+  if [ -z "$service" ]; then
     echo "To start it: $command start. To start it with this machine: $command service install"
+  elif [ $status != 0 ]; then
+    echo "This machine has joined, but has no service. To start it: $command start"
   fi
   case :$PATH: in
     *":$prefix/bin:"*) ;;
     *) echo "Add $prefix/bin to your PATH to write switchyard alone." ;;
   esac
+  return $status
 }
 
 main "$@"

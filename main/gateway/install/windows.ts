@@ -22,36 +22,59 @@ param(
   [switch]$AsAdmin
 )
 $ErrorActionPreference = 'Stop'
+# The exit codes of programs are judged below, in every version of PowerShell.
+$PSNativeCommandUseErrorActionPreference = $false
+# Windows PowerShell 5 spends most of a download on drawing its progress.
+$ProgressPreference = 'SilentlyContinue'
 $gateway = '${url}'
 
+if ($Token.Length -ne 64) {
+  throw 'The token is cut: copy the whole line from "Add a machine" of the gateway.'
+}
 $user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
   throw 'Run this as the user who is to run Switchyard, not as an administrator; -AsAdmin allows it.'
 }
-if (-not (Get-Command node -ErrorAction SilentlyContinue) -or [int](node -p 'parseInt(process.versions.node)') -lt 24) {
+# Not npm.ps1, which the execution policy may forbid.
+$npm = Get-Command -Name @('npm.cmd', 'npm.exe') -ErrorAction SilentlyContinue | Select-Object -First 1
+$node = Get-Command node -ErrorAction SilentlyContinue
+if (-not $npm -or -not $node -or [int](node -p 'parseInt(process.versions.node)') -lt 24) {
   throw 'Switchyard needs Node 24 or newer with npm: install it from https://nodejs.org, then run this line again.'
 }
 
 $file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'
-Invoke-WebRequest -UseBasicParsing "$gateway/install/package.tgz" -OutFile $file
 try {
-  if ((Get-FileHash $file -Algorithm SHA256).Hash -ne '${sha256}') {
+  Invoke-WebRequest -UseBasicParsing "$gateway/install/package.tgz" -OutFile $file
+  if ((Get-FileHash -LiteralPath $file -Algorithm SHA256).Hash -ne '${sha256}') {
     throw 'The package is not the one that this installer names: nothing was installed.'
   }
   Write-Host "Installing Switchyard ${version} under $Prefix ..."
-  npm.cmd install --global --prefix "$Prefix" --ignore-scripts --no-audit --no-fund '--loglevel=error' "$file"
+  & $npm install --global --prefix $Prefix --ignore-scripts --no-audit --no-fund --no-update-notifier '--loglevel=error' $file
   if ($LASTEXITCODE -ne 0) { throw 'npm could not install it, and says why above.' }
 } finally {
-  Remove-Item $file -ErrorAction SilentlyContinue
+  Remove-Item -LiteralPath $file -ErrorAction SilentlyContinue
 }
 
 $command = Join-Path $Prefix 'switchyard.cmd'
-$more = if ($Yes) { @('--yes') } else { @() }
-& $command join @more $gateway $Token
+$words = @('join', $gateway, $Token)
+if ($Yes) { $words += '--yes' }
+& $command @words
 if ($LASTEXITCODE -ne 0) {
-  throw "Switchyard is installed, but this machine has not joined. To try again: $command join $gateway <token>"
+  throw "Switchyard is installed, but this machine has not joined. To try again: & \`"$command\`" join $gateway <token>"
 }
-if ($Service) { & $command service install }
-else { Write-Host "To start it: $command start. To start it with this machine: $command service install" }
+
+if (-not $Service -and [Environment]::UserInteractive -and -not [Console]::IsInputRedirected) {
+  # Read-Host throws in a shell that was started with -NonInteractive.
+  try { $answer = Read-Host 'Start Switchyard now and whenever this machine starts? [y/N]' } catch { $answer = '' }
+  $Service = $answer -match '^y'
+}
+if (-not $Service) {
+  Write-Host "To start it: & \`"$command\`" start. To start it with this machine: & \`"$command\`" service install"
+  return
+}
+& $command service install
+if ($LASTEXITCODE -ne 0) {
+  throw "This machine has joined, but has no service. To start it: & \`"$command\`" start"
+}
 `;
 }

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
-import { lookAtUpstream } from '../routing/health-check-routes.ts';
+import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch, type WedgeWatch } from '../routing/wedge-watch.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
@@ -31,11 +31,11 @@ export function createChecks(
 ): Checks {
   const { clock, config, pickLocal } = deps;
   const isOn = () => config().routing.healthChecks;
-  const lookAt = lookAtUpstream({ ...deps, circuits, remotes });
+  const checkHealth = createHealthCheck({ ...deps, circuits, remotes });
   const sightings = createSightings({
     clock,
     isOn,
-    lookAt,
+    checkHealth,
     healthAt: (id) => circuits.at(id).breaker.health,
     inFlightAt: (id) => stats.inFlightAt(id),
     isPool: () => pickLocal().kind === 'tier',
@@ -46,7 +46,7 @@ export function createChecks(
   return {
     sightings,
     healthChecks,
-    wedges: createWedgeWatch({ clock, isOn, look: () => lookAt('local') }),
+    wedges: createWedgeWatch({ clock, isOn, check: () => checkHealth('local') }),
     stopChecks() {
       healthChecks.stop();
       sightings.watched(false);

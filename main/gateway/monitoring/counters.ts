@@ -14,6 +14,10 @@ export interface StatsView {
   readonly hedges: number;
   /** Broken streams that another upstream continued. */
   readonly handovers: number;
+  /** Requests that were answered whole. */
+  readonly answers: number;
+  /** Of prompts and answers, as upstreams reported them or estimated. */
+  readonly tokens: number;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
@@ -25,6 +29,8 @@ export interface Stats {
   fellBack(): void;
   hedged(): void;
   handedOver(): void;
+  /** A request has ended; `tokens`: of all its attempts. */
+  ended(isAnswered: boolean, tokens: number): void;
   /** An attempt at an upstream or a provider has started. */
   entered(id: string): void;
   /** The attempt has ended, whatever its result. */
@@ -43,6 +49,8 @@ export function createStats(): Stats {
   let fallbackCount = 0;
   let hedges = 0;
   let handovers = 0;
+  let answers = 0;
+  let tokens = 0;
   const running = new Map<string, number>();
   const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
@@ -50,6 +58,10 @@ export function createStats(): Stats {
     fellBack: () => void (fallbackCount += 1),
     hedged: () => void (hedges += 1),
     handedOver: () => void (handovers += 1),
+    ended(isAnswered, used) {
+      if (isAnswered) answers += 1;
+      tokens += used;
+    },
     entered: (id) => void running.set(id, inFlightAt(id) + 1),
     left(id) {
       const now = inFlightAt(id) - 1;
@@ -63,9 +75,13 @@ export function createStats(): Stats {
       fallbackCount,
       hedges,
       handovers,
+      answers,
+      tokens,
       inFlight: mapUpstreams(inFlightAt),
     }),
-    restore: (totals) => void ({ totalRequests, fallbackCount, hedges, handovers } = totals),
+    restore(totals) {
+      ({ totalRequests, fallbackCount, hedges, handovers, answers, tokens } = totals);
+    },
   };
 }
 

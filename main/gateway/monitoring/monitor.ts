@@ -166,7 +166,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   };
 }
 
-/** What is used and spent, and held against what may be. */
+/** Usage and spending, and the limits that they are held against. */
 function createCounting(
   { clock, config, log, keys, usage: store }: MonitorDeps,
   changed: () => void,

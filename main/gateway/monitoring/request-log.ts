@@ -73,6 +73,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
     deps.outcomes.ended(row);
+    stats.ended(row.state === 'done', (row.tokens?.input ?? 0) + (row.tokens?.output ?? 0));
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row);
     deps.traffic.requestEnded(row);

@@ -6,7 +6,7 @@ import type { UsageRecorder } from '../usage/recorder.ts';
 /** Reads the requests that are kept, which are more than the live feed shows. */
 export interface RequestReader {
   page(wanted: RequestsWanted): Promise<RequestPage>;
-  /** Also one that runs; null for one that is unknown or was forgotten. */
+  /** A running request too; null for one that is unknown or was forgotten. */
   one(id: string): Promise<RequestRow | null>;
 }
 

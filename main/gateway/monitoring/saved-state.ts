@@ -37,10 +37,15 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
 /** Ignores what is invalid, and what belongs to an upstream that has been reconfigured since. */
 export function restoreState(saved: unknown, parts: SavedParts, config: Config): void {
   if (!isObject(saved) || saved['version'] !== VERSION) return;
-  const { totalRequests, fallbackCount, hedges, handovers, identities } = saved;
+  const { totalRequests, fallbackCount, hedges, handovers, answers, tokens, identities } = saved;
   if (isCount(totalRequests) && isCount(fallbackCount)) {
-    // Older files lack the other two.
-    const later = { hedges: countOf(hedges), handovers: countOf(handovers) };
+    // Older files lack the others.
+    const later = {
+      hedges: countOf(hedges),
+      handovers: countOf(handovers),
+      answers: countOf(answers),
+      tokens: countOf(tokens),
+    };
     parts.stats.restore({ totalRequests, fallbackCount, ...later });
   }
   parts.outcomes.restore(saved['outcomes']);

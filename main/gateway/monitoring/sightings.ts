@@ -2,7 +2,7 @@ import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting, UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HealthRecord } from '../circuits/health.ts';
-import { isUp, type Look, type LookAt } from '../routing/health-check-routes.ts';
+import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
 
 /**
  * What is known of each upstream from requests, checks and tests. Upstreams without requests are checked while
@@ -23,10 +23,10 @@ export interface Sightings {
 export interface SightingsDeps {
   readonly clock: Clock;
   readonly isOn: () => boolean;
-  readonly lookAt: LookAt;
+  readonly checkHealth: CheckHealth;
   readonly healthAt: (id: UpstreamId) => HealthRecord;
   readonly inFlightAt: (id: UpstreamId) => number;
-  /** The machines of the pool are verified: no further look is needed. */
+  /** The machines of the pool are verified: no further check is needed. */
   readonly isPool: () => boolean;
   /** Called after a change of what is known. */
   readonly onChange: () => void;
@@ -45,7 +45,7 @@ interface Seen {
   readonly isTest: boolean;
 }
 
-/** Replaced as a whole when the upstream's settings change, so that a running look is dropped. */
+/** Replaced as a whole when the upstream's settings change, so that a running check is dropped. */
 interface Known {
   /** What is older is about former settings. */
   readonly since: number;
@@ -55,7 +55,7 @@ interface Known {
 }
 
 export function createSightings(deps: SightingsDeps): Sightings {
-  const { clock, isOn, lookAt, healthAt, inFlightAt, isPool, onChange } = deps;
+  const { clock, isOn, checkHealth, healthAt, inFlightAt, isPool, onChange } = deps;
   const known = mapUpstreams(() => unknown(0));
   let isWatched = false;
 
@@ -67,14 +67,17 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (last === null || last.failure !== seen.failure || last.isTest !== seen.isTest) onChange();
   }
 
-  async function looked(id: UpstreamId, looking: Promise<Look>): Promise<Look> {
+  async function noted(
+    id: UpstreamId,
+    running: Promise<HealthCheckResult>,
+  ): Promise<HealthCheckResult> {
     const before = known[id];
-    const look = await looking;
-    if (look.kind === 'answered' || look.kind === 'failed') {
-      const failure = look.kind === 'failed' ? look.reason : null;
+    const result = await running;
+    if (result.kind === 'answered' || result.kind === 'failed') {
+      const failure = result.kind === 'failed' ? result.reason : null;
       note(id, before, { at: clock.now(), failure, isTest: false });
     }
-    return look;
+    return result;
   }
 
   function isAsked(id: UpstreamId): boolean {
@@ -88,8 +91,8 @@ export function createSightings(deps: SightingsDeps): Sightings {
     const before = known[id];
     before.cancelTimer();
     const isDue = isOn() && !isAsked(id) && !(id === 'local' && isPool());
-    const looking = isDue ? lookAt(id) : null;
-    if (looking !== null) await looked(id, looking);
+    const running = isDue ? checkHealth(id) : null;
+    if (running !== null) await noted(id, running);
     if (!isWatched || known[id] !== before) return;
     const isOwnDown = id === 'local' && (before.last?.failure ?? null) !== null;
     const pauseMs = isOwnDown ? OWN_FAILED_PAUSE_MS : PAUSE_MS;
@@ -111,10 +114,10 @@ export function createSightings(deps: SightingsDeps): Sightings {
       if (isWatched) void round(id);
     },
     check(id) {
-      const looking = lookAt(id);
+      const running = checkHealth(id);
       const upstream = UPSTREAM_IDS.find((each) => each === id);
-      if (looking === null) return null;
-      return (upstream === undefined ? looking : looked(upstream, looking)).then(isUp);
+      if (running === null) return null;
+      return (upstream === undefined ? running : noted(upstream, running)).then(isUp);
     },
     tested(id, result) {
       const failure = result.ok ? null : result.reason;
@@ -136,26 +139,26 @@ function unknown(since: number): Known {
 }
 
 /** What there is to know of an upstream beside the results of its requests. */
-export interface Looks extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
+export interface ChecksSeen extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
   readonly isVerified: boolean;
 }
 
-export function sightingOf(health: HealthRecord, looks: Looks): Sighting {
+export function sightingOf(health: HealthRecord, seen: ChecksSeen): Sighting {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
-  const { since, last } = looks;
+  const { since, last } = seen;
   const servedAt = after(since, lastSuccessAt);
   const failedAt = after(since, lastFailAt);
   const error = lastError?.split(': ', 1)[0] ?? '';
   // What was seen before the last request says nothing of now.
-  const look = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
-  if (look?.failure) return { kind: 'failed', by: 'check', reason: look.failure };
+  const check = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
+  if (check?.failure) return { kind: 'failed', by: 'check', reason: check.failure };
   if (consecutiveFails > 0 && failedAt > 0) {
-    return look !== null && heals(look, { ...looks, error, failedAt })
+    return check !== null && heals(check, { ...seen, error, failedAt })
       ? { kind: 'answered', by: 'check' }
       : { kind: 'failed', by: 'request', reason: error };
   }
   if (servedAt > 0) return { kind: 'answered', by: 'request' };
-  return looks.isVerified || last !== null
+  return seen.isVerified || last !== null
     ? { kind: 'answered', by: 'check' }
     : { kind: 'untested' };
 }
@@ -166,13 +169,17 @@ function after(since: number, at: number | null): number {
 }
 
 /**
- * Whether an answered look shows that what failed is well again. A list of models does not show it of an upstream
+ * Whether an answered check shows that what failed is well again. A list of models does not show it of an upstream
  * that has listed its models all along.
  */
 function heals(
-  look: Seen,
-  { error, failedAt, lastFailedAt }: Looks & { readonly error: string; readonly failedAt: number },
+  check: Seen,
+  {
+    error,
+    failedAt,
+    lastFailedAt,
+  }: ChecksSeen & { readonly error: string; readonly failedAt: number },
 ): boolean {
-  if (look.isTest || error === 'unreachable') return true;
+  if (check.isTest || error === 'unreachable') return true;
   return lastFailedAt !== null && lastFailedAt >= failedAt;
 }

@@ -163,7 +163,7 @@ export class Attempt {
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
     this.#engineCall?.content();
-    // What it began with must not be kept for as long as it goes on.
+    // The request must not stay in memory for as long as the answer goes on.
     this.#hasLeft = UNWATCHED.hasLeft;
     this.observer.answering(contentAt);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);

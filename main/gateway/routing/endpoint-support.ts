@@ -10,9 +10,18 @@ export type Speaks = 'native' | 'translated' | 'unknown';
 
 type Asked = Pick<ApiEndpoint, 'upstreamPath' | 'support'>;
 
-/** The endpoints that upstreams and machines turned out to lack. */
+/** What is known of an upstream before it is asked. */
+interface UpstreamFacts {
+  readonly protocols: Protocols;
+  /** Host and path of the base address, with a slash at the end; empty for `local`. */
+  readonly address: string;
+  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
+  readonly ownedBy: string | null;
+}
+
+/** The endpoints that upstreams and machines lack: by their documentation, by the owner's word, or as they answered. */
 export interface EndpointSupport {
-  speaks(id: string, endpoint: Asked, protocols: Protocols): Speaks;
+  speaks(id: string, endpoint: Asked, known: UpstreamFacts): Speaks;
   /** It answered that there is no such endpoint. */
   refused(id: string, endpoint: Asked): void;
   /** Its address or its engine changed. */
@@ -34,11 +43,13 @@ export function createEndpointSupport(clock: Clock): EndpointSupport {
   }
 
   return {
-    speaks(id, endpoint, protocols) {
+    speaks(id, endpoint, known) {
+      const { protocols } = known;
       if (endpoint.support === 'required') return 'native';
       if (endpoint.support === 'translatable' && protocols !== 'auto') {
         return protocols === 'native' ? 'native' : 'translated';
       }
+      if (protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known)) return 'translated';
       return lacks(id, endpoint) ? 'translated' : 'unknown';
     },
     refused(id, { upstreamPath }) {
@@ -57,3 +68,26 @@ export function createEndpointSupport(clock: Clock): EndpointSupport {
 }
 
 const keyOf = (id: string, path: string) => `${id} ${path}`;
+
+const MESSAGES = ['/messages', '/messages/count_tokens'];
+const RESPONSES = ['/responses'];
+
+/** Services whose documentation has no such endpoint. For one that adds it later, the owner sets `_PROTOCOLS=native`. */
+const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[] = [
+  [/^api\.openai\.com\//, MESSAGES],
+  [/^[^/]+\.openai\.azure\.com\//, MESSAGES],
+  [/^api\.groq\.com\//, MESSAGES],
+  [/^api\.anthropic\.com\//, RESPONSES],
+  [/^api\.deepseek\.com\/anthropic\//, RESPONSES],
+  [/^api\.deepseek\.com\/(?!anthropic\/)/, [...RESPONSES, ...MESSAGES]],
+  [/^api\.mistral\.ai\//, [...RESPONSES, ...MESSAGES]],
+];
+
+/**
+ * Whether an upstream is better asked for a chat completion. The streamed responses of llama.cpp (b11669) have no
+ * `output_index`, without which OpenAI's clients throw, and call an answer that was cut off `completed`.
+ */
+function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boolean {
+  if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
+  return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
+}

@@ -80,7 +80,7 @@ export function createEngineActivity(clock: Clock): EngineActivity {
   return { sent };
 }
 
-/** A short prompt may wait behind one that is long to read. */
+/** A short prompt may wait behind one that takes long to read. */
 function longest(silent: Engine['silent']): number {
   let longestMs = 0;
   for (const { limitMs } of silent) longestMs = Math.max(longestMs, limitMs);

@@ -28,7 +28,7 @@ import { formForLocal, formForRemote, isForAll, poolUnsuitable } from './suitabi
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
   readonly support: EndpointSupport;
-  /** Of money; an upstream whose budget is used up is not called. */
+  /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId) => boolean };
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;

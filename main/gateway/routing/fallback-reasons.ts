@@ -11,7 +11,7 @@ export interface Skipped {
   readonly waitMs: number | null;
   /** The end of that time in clock ticks. */
   readonly backAtTicks: number | null;
-  /** Of each machine of the local pool, where none can be called. */
+  /** The cause for each machine of the local pool, where none can be called. */
   readonly causes?: () => string;
 }
 

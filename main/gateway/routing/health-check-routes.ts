@@ -3,13 +3,13 @@ import { isObject } from '#shared/objects.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
-import { listHeaders } from '../upstream/headers.ts';
-import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
+import { getFrom } from '../upstream/own-requests.ts';
+import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
 export interface HealthCheckRoutesDeps {
@@ -21,13 +21,15 @@ export interface HealthCheckRoutesDeps {
   readonly remotes: () => readonly RemoteUpstream[];
 }
 
-/** Shorter than the pause between two checks. */
-const TIMEOUT_MS = 4000;
-/** Some upstreams list thousands of models; the rest of the body is not needed. */
-const MAX_BODY_BYTES = 65_536;
+const LIMITS = {
+  /** Shorter than the pause between two checks. */
+  timeoutMs: 4000,
+  /** Some upstreams list thousands of models; the rest of the body is not needed. */
+  maxBytes: 65_536,
+};
 
-/** What a request that costs nothing has shown. */
-export type Look =
+/** What a request that costs nothing has shown of an upstream. */
+export type HealthCheckResult =
   | { readonly kind: 'answered' }
   /** A server runs there, but none of the routes exists. */
   | { readonly kind: 'unclear' }
@@ -36,38 +38,38 @@ export type Look =
   | { readonly kind: 'not_asked' };
 
 /** Null where there is nothing to ask. */
-export type LookAt = (id: string) => Promise<Look> | null;
+export type CheckHealth = (id: string) => Promise<HealthCheckResult> | null;
 
 /** An upstream that refuses the key is up: the circuit is about whether it answers. Null: nothing was learned. */
-export function isUp(look: Look): boolean | null {
-  if (look.kind === 'not_asked') return null;
-  return look.kind !== 'failed' || look.reason === 'credentials';
+export function isUp(result: HealthCheckResult): boolean | null {
+  if (result.kind === 'not_asked') return null;
+  return result.kind !== 'failed' || result.reason === 'credentials';
 }
 
 /**
- * Looks at an upstream or a machine by routes that cost nothing; null where there is none. `ondemand` is
+ * Checks an upstream or a machine by routes that cost nothing; null where there is none. `ondemand` is
  * never asked, as any request may start a GPU that is paid for, and hosted upstreams are not under
  * zero-spend.
  */
-export function lookAtUpstream(deps: HealthCheckRoutesDeps): LookAt {
+export function createHealthCheck(deps: HealthCheckRoutesDeps): CheckHealth {
   const { config, remotes } = deps;
   return (id) => {
-    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) return lookAtLocal(id, deps);
+    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) return checkLocal(id, deps);
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return lookAtHosted(upstream, deps);
+    return checkHosted(upstream, deps);
   };
 }
 
-function lookAtLocal(id: string, deps: HealthCheckRoutesDeps): Promise<Look> | null {
+function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<HealthCheckResult> | null {
   const choice = deps.pickLocal();
   const isPool = id === 'local';
   switch (choice.kind) {
     case 'none':
       return null;
     case 'target':
-      return isPool ? lookAtMachine(choice.target, deps) : null;
+      return isPool ? checkMachine(choice.target, deps) : null;
     case 'tier': {
       const { targets } = choice;
       if (isPool) {
@@ -76,58 +78,54 @@ function lookAtLocal(id: string, deps: HealthCheckRoutesDeps): Promise<Look> | n
         return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
       }
       const target = targets.find(({ provider }) => provider === id);
-      return target === undefined ? null : lookAtMachine(target, deps);
+      return target === undefined ? null : checkMachine(target, deps);
     }
   }
 }
 
-function lookAtMachine(
+function checkMachine(
   { baseAddress, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
-): Promise<Look> {
-  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
-  if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return lookBy({ baseAddress, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
+): Promise<HealthCheckResult> {
+  const headers: RemoteUpstream['headers'] =
+    gatewayToken === null ? {} : { 'x-gateway-token': gatewayToken };
+  const source = { baseAddress, apiKey: null, headers };
+  return checkRoutes({ source, paths: ['/health', '/v1/models'], isOwn: true }, deps);
 }
 
-function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
-  const { baseAddress } = upstream;
-  const headers = listHeaders(upstream);
-  return lookBy({ baseAddress, paths: ['/models'], headers, isOwn: false }, deps);
+function checkHosted(
+  upstream: RemoteUpstream,
+  deps: HealthCheckRoutesDeps,
+): Promise<HealthCheckResult> {
+  return checkRoutes({ source: upstream, paths: ['/models'], isOwn: false }, deps);
 }
 
-interface LookRequest {
-  readonly baseAddress: BaseAddress;
+interface RouteCheck {
+  readonly source: Parameters<typeof getFrom>[0];
   /** Tried in order until one exists. */
   readonly paths: readonly string[];
-  readonly headers: readonly string[];
   /** An engine's key is the caller's, so without one a refusal says nothing. */
   readonly isOwn: boolean;
 }
 
-async function lookBy(
-  { baseAddress, paths, headers, isOwn }: LookRequest,
+async function checkRoutes(
+  { source, paths, isOwn }: RouteCheck,
   deps: HealthCheckRoutesDeps,
-): Promise<Look> {
-  const { http, clock } = deps;
-  const { origin, basePath, query } = baseAddress;
+): Promise<HealthCheckResult> {
   for (const path of paths) {
-    const request = { origin, path: basePath + path + query, headers };
-    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };
-    const result = await fetchBody({ ...request, ...limits }, { http, clock });
-    const seen = seenIn(result, isOwn);
-    if (seen !== null) return seen;
+    const result = resultIn(await getFrom(source, path, LIMITS, deps), isOwn);
+    if (result !== null) return result;
   }
   return UNCLEAR;
 }
 
-const ANSWERED: Look = { kind: 'answered' };
-const UNCLEAR: Look = { kind: 'unclear' };
-const NOT_ASKED: Look = { kind: 'not_asked' };
-const failed = (reason: FallbackReason): Look => ({ kind: 'failed', reason });
+const ANSWERED: HealthCheckResult = { kind: 'answered' };
+const UNCLEAR: HealthCheckResult = { kind: 'unclear' };
+const NOT_ASKED: HealthCheckResult = { kind: 'not_asked' };
+const failed = (reason: FallbackReason): HealthCheckResult => ({ kind: 'failed', reason });
 
 /** Null where the route does not exist. */
-function seenIn(result: FetchResult, isOwn: boolean): Look | null {
+function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult | null {
   if (result.kind === 'exhausted') return NOT_ASKED;
   if (result.kind !== 'response' && result.kind !== 'too_large') {
     return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
@@ -139,7 +137,7 @@ function seenIn(result: FetchResult, isOwn: boolean): Look | null {
   return result.kind === 'too_large' ? ANSWERED : answerIn(result.body, isOwn);
 }
 
-function refused(status: number, isOwn: boolean): Look {
+function refused(status: number, isOwn: boolean): HealthCheckResult {
   if (status === 429) return failed('rate_limited');
   if (status >= 500) return failed(`http_${status}`);
   if (status === 401 || status === 403) return isOwn ? ANSWERED : failed('credentials');
@@ -147,7 +145,7 @@ function refused(status: number, isOwn: boolean): Look {
 }
 
 /** An agent may be up without its engine, and reports that. A site at the base URL answers with a page. */
-function answerIn(body: Buffer, isOwn: boolean): Look {
+function answerIn(body: Buffer, isOwn: boolean): HealthCheckResult {
   const answer = parseJson(body.toString());
   if (!isObject(answer)) return isOwn || Array.isArray(answer) ? ANSWERED : UNCLEAR;
   const engine = answer['engine_health'];

@@ -247,7 +247,7 @@ function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly B
   if (!('headers' in seen)) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
-  // One that was put together from pieces may hold what no piece held.
+  // An assembled answer may hold a key that none of its pieces held whole.
   if (seen.kind === 'answer') return { ...seen, headers, body: keysCovered(seen.body, keys) };
   return headers === seen.headers ? seen : { ...seen, headers };
 }
@@ -261,7 +261,7 @@ function watched(
 ): EngineCall | null {
   if (call.upstream !== 'local') return null;
   const predicted = predictedCall(call, permits, config, deps);
-  // Of a machine the agent finds out itself.
+  // A machine's agent finds out by itself whether its engine has hung.
   if (call.provider !== null) return predicted;
   const { ownedBy } = call.prefill;
   return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));

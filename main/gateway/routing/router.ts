@@ -26,8 +26,8 @@ export type RouteResult =
   | { readonly kind: 'cancelled' };
 
 /**
- * Tries `local`, `hosted_a`, `hosted_b`, `hosted_c`, `ondemand` in order until one answers (docs/routing.md).
- * As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it.
+ * Tries the upstreams in routing order until one answers (docs/routing.md). As soon as `local` is lost the
+ * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(context: RequestContext, deps: RouterDeps): Promise<RouteResult> {
   const localLost = (outcomes: readonly UpstreamOutcome[]) => warmUpAfter(outcomes, context, deps);

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/schema.ts';
 import { type ChatCall, inChat } from '../upstream/call.ts';
-import { isKnownToLack } from '../upstream/known-endpoints.ts';
 import {
   hasModel,
   type LocalTarget,
@@ -37,8 +36,7 @@ export function formForRemote(
   if (keepsModel({ request: call.request, config: asked.config }) && !servesModel(upstream, model))
     return 'model_mismatch';
   const { id, protocols, prefill } = upstream;
-  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, prefill);
-  return formFor(call, isKnown ? 'translated' : support.speaks(id, endpoint, protocols));
+  return formFor(call, support.speaks(id, endpoint, { protocols, ...prefill }));
 }
 
 /** As for a remote upstream. */
@@ -51,10 +49,8 @@ export function formForLocal(
   if (isForAll(asked)) return call;
   if (keepsModel({ request: call.request, config: asked.config }) && !hasModel(target, model))
     return 'model_mismatch';
-  const { protocols } = config.local;
-  const known = { address: '', ownedBy: target.ownedBy };
-  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known);
-  return formFor(call, isKnown ? 'translated' : support.speaks(idOf(target), endpoint, protocols));
+  const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
+  return formFor(call, support.speaks(idOf(target), endpoint, known));
 }
 
 function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {

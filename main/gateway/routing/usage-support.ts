@@ -14,7 +14,7 @@ export interface UsageSupport {
 const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 /** They name the field, in words (OpenAI's) or as a place (pydantic's). */
 const NAMES = ['stream_options', 'include_usage'];
-/** How long one that refused without a word, and never took the field, is not asked. */
+/** How long an upstream that refused without naming the field, and never accepted it, is not asked. */
 const SUSPECTED_MS = 600_000;
 /** The oldest is dropped. */
 const MAX_REMEMBERED = 1000;

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
-import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { listHeaders } from '../upstream/headers.ts';
+import { getFrom } from '../upstream/own-requests.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { type OndemandKnown, pollPauseMs } from './retry-policy.ts';
 import {
@@ -139,21 +139,10 @@ async function checkHealth(
   edges: Edges,
   timeoutMs: number,
 ): Promise<Verdict> {
-  const health = verdictOf(await getFrom(upstream, '/health', edges, timeoutMs));
+  const limits = { timeoutMs, maxBytes: MAX_HEALTH_BYTES };
+  const health = verdictOf(await getFrom(upstream, '/health', limits, edges));
   if (health.kind !== 'absent') return health;
-  return verdictOf(await getFrom(upstream, '/v1/models', edges, timeoutMs));
-}
-
-function getFrom(
-  upstream: RemoteUpstream,
-  path: string,
-  { http, clock }: Edges,
-  timeoutMs: number,
-): Promise<FetchResult> {
-  const { origin, basePath, query } = upstream.baseAddress;
-  const headers = listHeaders(upstream);
-  const request = { origin, path: basePath + path + query, headers, timeoutMs };
-  return fetchBody({ ...request, maxBytes: MAX_HEALTH_BYTES }, { http, clock });
+  return verdictOf(await getFrom(upstream, '/v1/models', limits, edges));
 }
 
 function verdictOf(result: FetchResult): Verdict {

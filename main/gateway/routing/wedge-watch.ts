@@ -1,21 +1,21 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { EngineCall } from './engine-activity.ts';
-import type { Look } from './health-check-routes.ts';
+import type { HealthCheckResult } from './health-check-routes.ts';
 
 /**
- * Looks at the fixed engine while all of its calls are silent: a slow one answers that beside its work, a stopped one
+ * Checks the fixed engine while all of its calls are silent: a slow one answers that beside its work, a stopped one
  * does not.
  */
 export interface WedgeWatch {
-  /** `lookAfterMs`: silence of this call before the engine is looked at. Null where looks would prove nothing. */
-  sent(ownedBy: string | null, lookAfterMs: number): EngineCall | null;
+  /** `checkAfterMs`: silence of this call before the engine is checked. Null where checks would prove nothing. */
+  sent(ownedBy: string | null, checkAfterMs: number): EngineCall | null;
 }
 
 export interface WedgeWatchDeps {
   readonly clock: Clock;
   readonly isOn: () => boolean;
   /** A request that costs nothing; null where there is none to send. */
-  readonly look: () => Promise<Look> | null;
+  readonly check: () => Promise<HealthCheckResult> | null;
 }
 
 /**
@@ -29,42 +29,42 @@ const ANSWERS_BESIDE: ReadonlyMap<string, number> = new Map([
   ['library', Infinity],
 ]);
 
-/** One unanswered look may be a machine that is swapping. */
-const LOOKS_FAILED = 2;
-/** From an answered look to the next one, and from a failed one. */
+/** One unanswered check may be a machine that is swapping. */
+const CHECKS_FAILED = 2;
+/** From an answered check to the next one, and from a failed one. */
 const PAUSE_MS = 5000;
 const AGAIN_MS = 1000;
 
 interface SilentCall {
-  readonly lookAt: number;
+  readonly checkAt: number;
   readonly most: number;
 }
 
-export function createWedgeWatch({ clock, isOn, look }: WedgeWatchDeps): WedgeWatch {
+export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps): WedgeWatch {
   const silent = new Set<SilentCall>();
   /** Calls with content that have not ended; what comes of them is not watched. */
   let answering = 0;
-  /** Looks in a row that were not answered, and when the last one began. */
+  /** Checks in a row that were not answered, and when the last one began. */
   let failed = 0;
   let failedAt = -Infinity;
-  /** Beside so many silent calls it has answered a look. */
+  /** It has answered a check beside this many silent calls. */
   let proved = 0;
   /** Counts signs of life. */
   let heard = 0;
   let cancelTimer: (() => void) | null = null;
-  let isLooking = false;
+  let isChecking = false;
 
-  /** Whether a look that is not answered means anything. */
+  /** Whether a check that is not answered means anything. */
   const isTelling = () => {
     const [first] = silent;
     return answering === 0 && silent.size <= Math.max(first?.most ?? 0, proved);
   };
 
-  /** The next look; none without a silent call. */
+  /** The next check; none without a silent call. */
   function arm(pauseMs: number): void {
-    if (isLooking || cancelTimer !== null || silent.size === 0) return;
-    const dueMs = Math.min(...[...silent].map(({ lookAt }) => lookAt)) - clock.ticks();
-    cancelTimer = clock.after(Math.max(pauseMs, dueMs), () => void lookOnce());
+    if (isChecking || cancelTimer !== null || silent.size === 0) return;
+    const dueMs = Math.min(...[...silent].map(({ checkAt }) => checkAt)) - clock.ticks();
+    cancelTimer = clock.after(Math.max(pauseMs, dueMs), () => void checkOnce());
   }
 
   function disarm(): void {
@@ -73,13 +73,13 @@ export function createWedgeWatch({ clock, isOn, look }: WedgeWatchDeps): WedgeWa
     cancelTimer = null;
   }
 
-  async function lookOnce(): Promise<void> {
+  async function checkOnce(): Promise<void> {
     cancelTimer = null;
-    isLooking = true;
+    isChecking = true;
     const startedAt = clock.ticks();
     const before = heard;
-    const seen = answering === 0 && isOn() ? await look() : null;
-    isLooking = false;
+    const seen = answering === 0 && isOn() ? await check() : null;
+    isChecking = false;
     if (seen?.kind === 'answered') proved = Math.max(proved, silent.size);
     const isUnanswered = seen?.kind === 'failed' && seen.reason === 'timeout';
     const hasFailed = isUnanswered && heard === before && isTelling();
@@ -88,19 +88,19 @@ export function createWedgeWatch({ clock, isOn, look }: WedgeWatchDeps): WedgeWa
     arm(hasFailed ? AGAIN_MS : PAUSE_MS);
   }
 
-  function sent(ownedBy: string | null, lookAfterMs: number): EngineCall | null {
+  function sent(ownedBy: string | null, checkAfterMs: number): EngineCall | null {
     const most = ANSWERS_BESIDE.get(ownedBy ?? '');
     if (most === undefined) return null;
     const sentAt = clock.ticks();
-    const own = { lookAt: sentAt + lookAfterMs, most };
+    const own = { checkAt: sentAt + checkAfterMs, most };
     let state: 'silent' | 'answering' | 'ended' = 'silent';
     silent.add(own);
     arm(0);
     return {
       hungAt() {
-        // A look from before this call says nothing of it. What is past is past by any later reading of the clock.
-        if (failed >= LOOKS_FAILED && failedAt >= sentAt) return sentAt;
-        return Math.max(own.lookAt, clock.ticks() + AGAIN_MS);
+        // A check from before this call says nothing of it. What is past is past by any later reading of the clock.
+        if (failed >= CHECKS_FAILED && failedAt >= sentAt) return sentAt;
+        return Math.max(own.checkAt, clock.ticks() + AGAIN_MS);
       },
       content() {
         if (state !== 'silent') return;

@@ -131,10 +131,6 @@ class PendingCall implements ResponseListener {
     signal.addEventListener('abort', this.#onCancel);
   }
 
-  get #clock(): Clock {
-    return this.#deps.clock;
-  }
-
   /** Uses a pooled connection unless `fresh`. */
   send(fresh: boolean): void {
     this.#isFresh = fresh;
@@ -168,11 +164,12 @@ class PendingCall implements ResponseListener {
   onData(chunk: Buffer): void {
     if (this.#reader === null) return;
     const progress = this.#reader.push(chunk);
-    if (!this.#reader.wasSilent()) this.#lastDataAt = this.#clock.ticks();
+    if (!this.#reader.wasSilent()) this.#lastDataAt = this.#deps.clock.ticks();
     if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
     this.#onProgress(progress);
     // An assembled stream is whole at [DONE]; its connection may end a little later.
-    if (progress.kind === 'whole' && this.#exchange !== null) drain(this.#exchange, this.#clock);
+    if (progress.kind === 'whole' && this.#exchange !== null)
+      drain(this.#exchange, this.#deps.clock);
   }
 
   onEnd(): void {
@@ -247,17 +244,17 @@ class PendingCall implements ResponseListener {
     this.#contentAt = this.#lastDataAt;
     this.#plan.onContent();
     this.#cancelTimer();
-    this.#cancelTimer = this.#clock.after(this.#plan.idleTimeoutMs, this.#onTime);
+    this.#cancelTimer = this.#deps.clock.after(this.#plan.idleTimeoutMs, this.#onTime);
   }
 
   readonly #onTime = (): void => {
-    const now = this.#clock.ticks();
+    const now = this.#deps.clock.ticks();
     const remainingMs =
       this.#contentAt === null
         ? this.#givenUpAt() - now
         : this.#plan.idleTimeoutMs - (now - this.#lastDataAt);
     if (remainingMs > 0) {
-      this.#cancelTimer = this.#clock.after(remainingMs, this.#onTime);
+      this.#cancelTimer = this.#deps.clock.after(remainingMs, this.#onTime);
       return;
     }
     // An answer that falls silent after its finish reason is whole, as in a relayed stream.

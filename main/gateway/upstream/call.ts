@@ -28,7 +28,7 @@ export type LocalChoice =
   | {
       readonly kind: 'none';
       readonly reason: SkipReason;
-      /** Of each machine, in words of the gateway. */
+      /** The cause for each machine, in the gateway's words. */
       readonly causes?: () => string;
     };
 

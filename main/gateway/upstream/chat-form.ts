@@ -90,7 +90,7 @@ function translated(
   if (asked.kind === 'bad_request') return asked;
   const exchange = {
     request: withoutPrompt(body),
-    // Who knows an item's id may refer to it, so that ids must not be guessed.
+    // Whoever knows an item's id may refer to it, so ids must not be guessable.
     id: randomUUID(),
     createdAt: Math.floor(nowMs / 1000),
     items,

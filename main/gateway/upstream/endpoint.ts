@@ -68,11 +68,11 @@ export interface StreamFormat {
   readonly judge: (value: unknown) => Substance;
   /** Whether the parsed data of an event completes the answer. */
   readonly isLastChunk: (chunk: unknown) => boolean;
-  /** Finds the end and the errors of a stream with so many choices. */
+  /** Finds the end and the errors of a stream with this many choices. */
   readonly createWatch: (choices: number) => StreamWatch;
   /** Builds a whole answer from a stream; null if it cannot be done. */
   readonly createAssembly: (() => Assembly) | null;
-  /** It tells its usage only if `stream_options` asks for it. */
+  /** It reports its usage only if `stream_options` asks for it. */
   readonly asksForUsage: boolean;
   /** A whole answer as a stream; null if it cannot be told as one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;

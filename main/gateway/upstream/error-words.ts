@@ -52,12 +52,8 @@ const UNSUPPORTED_INPUT: readonly RegExp[] = [
 /** Error messages stand at the start of the body. */
 const MAX_READ_BYTES = 8192;
 
-/** The body may be JSON of OpenAI's or of an engine's own shape, or plain text. */
 export function errorWords(body: Buffer): ErrorWords {
-  const text = body.toString('utf8', 0, MAX_READ_BYTES);
-  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
-  const codes = isObject(parsed) ? codesOf(parsed) : [];
-  const message = isObject(parsed) ? messageIn(parsed) : withoutMarkup(text);
+  const { codes, message } = readError(body);
   return {
     saysQuota: codes.includes('insufficient_quota'),
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
@@ -70,6 +66,20 @@ export function errorWords(body: Buffer): ErrorWords {
     saysEngineGone: codes.includes('engine_unreachable'),
     message,
   };
+}
+
+/** The message of an error body, from the part that is read. */
+export function errorText(body: Buffer): string {
+  return readError(body).message;
+}
+
+/** The body may be JSON of OpenAI's or of an engine's own shape, or plain text. */
+function readError(body: Buffer): { readonly codes: readonly string[]; readonly message: string } {
+  const text = body.toString('utf8', 0, MAX_READ_BYTES);
+  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
+  return isObject(parsed)
+    ? { codes: codesOf(parsed), message: messageIn(parsed) }
+    : { codes: [], message: withoutMarkup(text) };
 }
 
 function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {

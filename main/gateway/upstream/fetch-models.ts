@@ -1,12 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody, type BodyRequest, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { BodyRequest, FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { errorWords } from './error-words.ts';
-import { listHeaders } from './headers.ts';
+import { errorText } from './error-words.ts';
 import { parseModelList } from './listed-models.ts';
+import { getFrom } from './own-requests.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 
@@ -26,9 +26,7 @@ export function fetchModelList(
   limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
   edges: Edges,
 ): Promise<FetchResult> {
-  const { origin, basePath, query } = source.baseAddress;
-  const path = basePath + upstreamPath(source.id, '/models') + query;
-  return fetchBody({ origin, path, headers: listHeaders(source), ...limits }, edges);
+  return getFrom(source, upstreamPath(source.id, '/models'), limits, edges);
 }
 
 export type FetchedModels =
@@ -63,7 +61,7 @@ export async function fetchModels(source: ModelSource, edges: Edges): Promise<Fe
   const { status, body } = result;
   if (status === 401 || status === 403) {
     const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
-    const words = errorWords(bodyWithout(secrets, body)).message.slice(0, MAX_WORDS_LENGTH);
+    const words = errorText(bodyWithout(secrets, body)).slice(0, MAX_WORDS_LENGTH);
     const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
     return failed('credentials', 502, 'upstream_credentials', message);
   }

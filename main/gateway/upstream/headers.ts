@@ -5,7 +5,6 @@ import {
   type PassedNames,
 } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-import type { RemoteUpstream } from './upstreams.ts';
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER: PassedNames = {
@@ -35,23 +34,6 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   eachFromCaller(caller, add);
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
-}
-
-/**
- * Of the gateway's own requests, for a list of models or for health; names and values in turn. Anthropic accepts a key
- * for its list only in headers of its own.
- */
-export function listHeaders({
-  baseAddress: { origin, basicAuth },
-  apiKey,
-  headers,
-}: Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>): string[] {
-  const extra = Object.entries(headers).flat();
-  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
-    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
-  }
-  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  return authorization === null ? extra : [...extra, 'authorization', authorization];
 }
 
 /** The request with this `traceparent` in place of the caller's; with null as it is. */

@@ -29,7 +29,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** Scanning so many bytes takes a millisecond or two; longer bodies are read over several turns of the event loop. */
+/** Scanning this many bytes takes a millisecond or two; longer bodies are read over several turns of the event loop. */
 export const MAX_BYTES_AT_ONCE = 256 * 1024;
 /** A request has about forty. A million would take 100 MB. */
 const MAX_MEMBERS = 10_000;

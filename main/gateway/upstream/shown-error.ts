@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../platform/http/types.ts';
-import { errorWords } from './error-words.ts';
+import { errorText } from './error-words.ts';
 import type { Failure } from './failure.ts';
 
 /** Of a message. */
@@ -19,7 +19,7 @@ export function shownError(
   { response, detail }: Failure,
   { body, headers }: Pick<HttpRequest, 'body' | 'headers'>,
 ): string {
-  const said = response === null ? '' : errorWords(response.body).message;
+  const said = response === null ? '' : errorText(response.body);
   if (said === '' || body === null || body.length > MAX_SEARCHED_BYTES) return detail;
   const plain = said.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_LENGTH);
   const text = withoutAuthorization(plain, authorizationIn(headers));

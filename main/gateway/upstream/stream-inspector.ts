@@ -101,7 +101,7 @@ class Watch implements StreamWatch {
     return this.#finishes >= this.#choices;
   }
 
-  /** It is told with the finish reason or behind it, so that no other event is searched for it. */
+  /** It comes with the finish reason or after it, so no other event is searched for it. */
   mayTellUsage(): boolean {
     return this.#finishes > 0;
   }

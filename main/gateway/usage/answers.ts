@@ -36,7 +36,7 @@ async function read(
   }
 }
 
-/** The schema is loaded for those who look into the past only: it would slow every start down. */
+/** The schema is loaded only when history is read: it would slow down every start. */
 async function parsed(texts: readonly string[]) {
   const { keptRows } = await import('./kept-rows.ts');
   return keptRows(texts);

@@ -14,9 +14,9 @@ export interface BudgetAt {
   readonly until: number;
 }
 
-/** What upstreams have cost in the running day and month, and what they may. */
+/** What upstreams have cost in the running day and month, and what they may cost. */
 export interface Budgets {
-  /** A call of the upstream has cost so much. */
+  /** Adds the cost of a call of the upstream. */
   spent(id: UpstreamId, nano: number): void;
   /** A budget of the upstream is used up. */
   isSpent(id: UpstreamId): boolean;
@@ -25,6 +25,8 @@ export interface Budgets {
   /** The budget of which the largest share is spent; null without any. */
   at(id: UpstreamId): BudgetAt | null;
 }
+
+const NONE: readonly BudgetAt[] = [];
 
 export function createBudgets(
   before: readonly PeriodSum[],
@@ -43,18 +45,15 @@ export function createBudgets(
 ): Budgets {
   const sums = createPeriodSums(clock, before);
 
-  function limitOf(id: UpstreamId, period: Period): number | null {
-    if (id === 'local') return null;
-    const { budgetDay, budgetMonth } = config()[id];
-    const limit = period === 'day' ? budgetDay : budgetMonth;
-    return limit === null ? null : limit * 1e9;
-  }
-
   function budgetsOf(id: UpstreamId): readonly BudgetAt[] {
+    if (id === 'local') return NONE;
+    const { budgetDay: day, budgetMonth: month } = config()[id];
+    if (day === null && month === null) return NONE;
     return PERIODS.flatMap((period) => {
-      const limitNano = limitOf(id, period);
-      if (limitNano === null) return [];
-      return [{ period, limitNano, spentNano: sums.of(id, period), until: sums.endsAt(period) }];
+      const limit = { day, month }[period];
+      if (limit === null) return NONE;
+      const until = sums.endsAt(period);
+      return { period, limitNano: limit * 1e9, spentNano: sums.of(id, period), until };
     });
   }
 
@@ -75,11 +74,7 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id) =>
-      PERIODS.some((period) => {
-        const limitNano = limitOf(id, period);
-        return limitNano !== null && sums.of(id, period) >= limitNano;
-      }),
+    isSpent: (id) => budgetsOf(id).some(isUsedUp),
     of: budgetsOf,
     at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
   };

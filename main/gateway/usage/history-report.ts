@@ -1,5 +1,5 @@
 import { isUpstreamId } from '#shared/ids.ts';
-import type { HistoryMachine, HistoryPoint, HistoryReport } from '#shared/usage.ts';
+import type { HistoryMachine, HistoryPoint, UsageHistory } from '#shared/usage.ts';
 import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { NO_USAGE } from './tally.ts';
 
@@ -7,7 +7,7 @@ import { NO_USAGE } from './tally.ts';
 export function reportOf(
   found: HistoryRows,
   { from, stepMs }: HistoryQuery,
-): Omit<HistoryReport, 'range' | 'to' | 'currency' | 'problem'> {
+): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
   return {
     from,
     stepMs,

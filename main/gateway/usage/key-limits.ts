@@ -13,19 +13,19 @@ export interface KeyLimitAt {
   readonly period: Period;
   readonly limit: number;
   readonly used: number;
-  /** When it begins anew, in wall-clock milliseconds. */
+  /** When it resets, in wall-clock milliseconds. */
   readonly until: number;
 }
 
-/** What the keys of apps have used in the running day and month, and what they may. Counts go by the key's name. */
+/** What the keys of apps have used in the running day and month, and what they may use. Counts go by the key's name. */
 export interface KeyLimits {
   /** A request with the key begins. */
   requested(key: string | null): void;
-  /** A call for the key has used so many tokens. */
+  /** Adds the tokens of a call for the key. */
   used(key: string | null, tokens: number): void;
   /** The key's limits. */
   of(key: string): readonly KeyLimitAt[];
-  /** The limit that keeps the key out now, of several that which does so longest; null: it may call. */
+  /** The limit that refuses the key now, and of several the one that does so longest; null: it may call. */
   reached(key: string | null): KeyLimitAt | null;
 }
 
@@ -42,7 +42,7 @@ export function createKeyLimits(
     readonly log: Log;
   },
 ): KeyLimits {
-  // Of keys without a limit too: one that is set later counts from the begin of its period.
+  // Kept for keys without a limit too: a limit that is set later counts from the beginning of its period.
   const sums = {
     requests: createPeriodSums(clock, keyRequests),
     tokens: createPeriodSums(clock, keyTokens),

@@ -30,7 +30,7 @@ export interface HistoryQuery {
   readonly span: UsageSpan;
   readonly from: number;
   readonly stepMs: number;
-  /** Rows are put together to steps of this length. */
+  /** Rows are summed over steps of this length. */
   readonly groupMs: number;
   readonly dayFrom: number;
   readonly monthFrom: number;
@@ -61,7 +61,7 @@ interface KeyRow {
   readonly figures: UsageFigures;
 }
 
-/** What the running day and month had come to at the start. */
+/** The sums of the running day and month at the start. */
 export interface UsageBefore {
   /** Money, in billionths, by upstream. */
   readonly spent: readonly PeriodSum[];

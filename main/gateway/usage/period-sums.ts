@@ -5,7 +5,7 @@ export const PERIODS = ['day', 'month'] as const;
 
 export type Period = (typeof PERIODS)[number];
 
-/** What has come together under each name, in the running day and month of this machine's clock. */
+/** A sum for each name, over the running day and over the running month by this machine's clock. */
 export interface PeriodSums {
   add(name: string, amount: number): void;
   of(name: string, period: Period): number;

@@ -18,9 +18,9 @@ export interface UsageQueries {
   rows(limit: number): readonly string[];
   /** As JSON; null where it is not kept. */
   row(id: string): string | null;
-  /** What has come together since these times. */
+  /** The sums since these times. */
   before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
-  /** Deletes what is too old or too much. */
+  /** Deletes rows that are too old, and the oldest beyond the limits. */
   prune(nowMs: number): void;
 }
 
@@ -33,10 +33,10 @@ const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
   day: 731 * DAY_MS,
 };
 
-/** Of each span, about 30 MB: beyond it the oldest go first. One in a household has some thousand. */
+/** For each span, about 30 MB; beyond it the oldest are deleted first. A household has a few thousand. */
 const MAX_ROWS = 200_000;
 
-/** Of those that were answered, and of all others. */
+/** Kept of the requests that were answered, and as many of all others. */
 export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
@@ -173,5 +173,5 @@ export function createUsageQueries(db: Database): UsageQueries {
 
 type MachineRow = { readonly at: number; readonly machine: string } & MachineFigures;
 
-/** Figures beside columns that say of what. */
+/** Figures with the columns that say what they belong to. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;

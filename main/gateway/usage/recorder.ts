@@ -2,7 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type { HistoryRange, HistoryReport, Tokens, UsageFigures } from '#shared/usage.ts';
+import type { HistoryRange, Tokens, UsageFigures, UsageHistory } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
@@ -42,10 +42,10 @@ export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
 /** Counts what is used and hands it to the store. */
 export interface UsageRecorder {
   requested(key: string | null): void;
-  /** Says what it cost. */
+  /** Returns what it cost. */
   callEnded(call: EndedCall): CallMoney;
   requestEnded(row: RequestRow): void;
-  history(range: HistoryRange): Promise<HistoryReport>;
+  history(range: HistoryRange): Promise<UsageHistory>;
   /** Null where none are kept or they cannot be read. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
   request(id: string): Promise<RequestRow | null>;
@@ -136,7 +136,7 @@ export function createUsageRecorder(
   };
 }
 
-/** Older rows are dropped once so many more are held than the database will keep. */
+/** Older rows are dropped once this many more are held than the database will keep. */
 const ROWS_IN_EXCESS = 250;
 
 /** The rows until the next write. */
@@ -159,7 +159,7 @@ function createHeldRows() {
   };
 }
 
-/** Those that the database keeps, of the ones answered and of all others; writing more would cost as much again. */
+/** Those that the database will keep, of the ones answered and of all others; the rest would be deleted again. */
 function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const isDone = ({ state }: RequestRow) => state === 'done';
   const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];

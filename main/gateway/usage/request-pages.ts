@@ -5,7 +5,7 @@ import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 /** Callers choose the names of models: a choice among more helps nobody. */
 const MAX_VALUES = 200;
 
-/** What is wanted of requests that have ended, in any order. */
+/** The page that is wanted of requests that have ended, which may come in any order. */
 export function pageOf(
   rows: readonly RequestRow[],
   { filter, by, before, limit }: RequestsWanted,

@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS;
 interface Steps {
   readonly span: UsageSpan;
   readonly stepMs: number;
-  /** Rows are put together to steps of this length; not days, which may have 23 or 25 hours. */
+  /** Rows are summed over steps of this length; not days, which may have 23 or 25 hours. */
   readonly groupMs: number;
   readonly from: (now: number) => number;
 }

@@ -1,8 +1,8 @@
 import { type FigureName, FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 
-/** Where figures are counted: a minute, and what of. */
+/** What figures are counted for: a minute, and what was called in it. */
 export interface UsagePlace {
-  /** Start of the minute, in wall-clock milliseconds. */
+  /** The start of the minute, in wall-clock milliseconds. */
   readonly at: number;
   /** Empty for requests as callers see them. */
   readonly upstream: string;
@@ -39,14 +39,14 @@ const MINUTE_MS = 60_000;
 
 export const minuteOf = (at: number) => at - (at % MINUTE_MS);
 
-/** Callers may choose model names: beyond so many in one write the rest are counted together. */
+/** Callers may choose model names: beyond this many in one write the rest are counted together. */
 const MAX_PLACES = 1000;
 const OTHERS = 'others';
 
 /** Adds up what has happened since the last write, in place: each request adds three times. */
 export interface Tally {
   add(place: UsagePlace, figures: Partial<UsageFigures>): void;
-  /** Everything added, which begins anew. */
+  /** Everything added since the last time; counting starts over. */
   take(): readonly Increment[];
 }
 

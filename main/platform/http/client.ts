@@ -1,4 +1,4 @@
-import { createPlainClient } from './http1-client.ts';
+import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
 import { createLazyClient } from './lazy-client.ts';
 import type { HttpClient } from './types.ts';
 
@@ -18,5 +18,50 @@ export function createHttpClient(): HttpClient {
     close: async () => {
       await Promise.all([plain.close(), tls.close()]);
     },
+  };
+}
+
+/**
+ * The client for `http:` origins: engines on this machine and in the local network. Keeps any number of
+ * connections, with one request at a time on each. It exists because a general client costs more time per
+ * request; docs/decisions/own-http-client.md has the figures and when to drop it.
+ */
+function createPlainClient(connectTimeoutMs: number): HttpClient {
+  const origins = new Map<string, PlainOrigin>();
+
+  function originAt(url: string): PlainOrigin {
+    let origin = origins.get(url);
+    if (origin === undefined) {
+      origin = parseOrigin(url);
+      origins.set(url, origin);
+    }
+    return origin;
+  }
+
+  return {
+    send(request, listener) {
+      const origin = originAt(request.origin);
+      const kept = request.fresh ? undefined : origin.idle.pop();
+      const connection = kept ?? new PlainConnection(origin, connectTimeoutMs);
+      return connection.send(request, listener);
+    },
+    close() {
+      for (const { open } of origins.values()) {
+        for (const connection of open) connection.destroy();
+      }
+      return Promise.resolve();
+    },
+  };
+}
+
+function parseOrigin(url: string): PlainOrigin {
+  const { host, hostname, port } = new URL(url);
+  return {
+    // An IPv6 address has brackets in a URL only.
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? 80 : Number(port),
+    authority: host,
+    idle: [],
+    open: new Set(),
   };
 }

@@ -95,11 +95,11 @@ const STATUS_OF: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A caller that takes nothing is closed at most this part of the time late. */
-const STALLED_LOOKS = 4;
+const STALLED_POLLS = 4;
 
 /**
  * Closes connections whose caller has taken nothing of its response for `stalledMs`, and those that are idle as long; a
- * waiting caller is left alone. Looks now and then, because a timer for each connection costs 1 to 2 % of the time of a
+ * waiting caller is left alone. Polls, because a timer for each connection costs 1 to 2 % of the time of a
  * relayed event.
  */
 export function closeStalled(server: Server, connections: Connections, stalledMs: number): void {
@@ -110,10 +110,10 @@ export function closeStalled(server: Server, connections: Connections, stalledMs
       const before = seen.get(socket);
       const looks = before?.moved === moved ? before.looks + 1 : 0;
       seen.set(socket, { moved, looks });
-      if (looks < STALLED_LOOKS) continue;
+      if (looks < STALLED_POLLS) continue;
       if (requests.size === 0 || socket.writableLength > 0) socket.destroy();
     }
-  }, stalledMs / STALLED_LOOKS);
+  }, stalledMs / STALLED_POLLS);
   timer.unref();
   server.on('close', () => clearInterval(timer));
 }

@@ -15,25 +15,24 @@ import { closeUnread } from './server.ts';
 const KEEP_ALIVE_MS = 75_000;
 /** For a head to arrive; Node's minute lets slow callers hold a connection each for that long. */
 const HEAD_MS = 15_000;
-const HEAD_CHECKS_MS = 5000;
-/** A caller that has taken nothing of its response for so long is gone, or asleep. */
+/** A caller that has taken nothing of its response for this long is gone, or asleep. */
 const STALLED_MS = 600_000;
 
-/** Requests of one connection that wait for their answers; hardly a client sends a second one before the first answer. */
+/** Requests of one connection that wait for their answers; few clients send a second one before the first answer. */
 const MAX_PIPELINED = 64;
 
 /** An HTTP server, not listening yet, whose callers cannot hold what others need (docs/limits.md#connections). */
 export function createGuardedServer(
   listener: RequestListener,
   clock: Clock,
-  { stalledMs = STALLED_MS, unproved = UNPROVED_LIMITS } = {},
+  { stalledMs = STALLED_MS, headMs = HEAD_MS, unproved = UNPROVED_LIMITS } = {},
 ): Server {
   const server = createServer(
     {
       IncomingMessage: MeteredRequest,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEAD_MS,
-      connectionsCheckingInterval: HEAD_CHECKS_MS,
+      headersTimeout: headMs,
+      connectionsCheckingInterval: headMs / 3,
     },
     (req, res) => {
       const pipelined = connections.get(req.socket)?.size ?? 0;

@@ -84,6 +84,8 @@ export class PlainConnection {
   #call: PlainExchange | null = null;
   #parser: ResponseParser | null = null;
   #responses = 0;
+  /** By the listener. */
+  #isPaused = false;
 
   constructor(origin: PlainOrigin, connectTimeoutMs: number) {
     this.#origin = origin;
@@ -138,11 +140,15 @@ export class PlainConnection {
   }
 
   pause(call: PlainExchange): void {
-    if (this.#call === call) this.#socket.pause();
+    if (this.#call !== call) return;
+    this.#isPaused = true;
+    this.#socket.pause();
   }
 
   resume(call: PlainExchange): void {
-    if (this.#call === call) this.#socket.resume();
+    if (this.#call !== call) return;
+    this.#isPaused = false;
+    this.#socket.resume();
   }
 
   abort(call: PlainExchange): void {
@@ -184,7 +190,18 @@ export class PlainConnection {
     // Bytes without a request: they would be taken for the next response.
     else if (this.#call === null) this.#dropIdle();
     else this.#fail(errorOf('CLOSED'));
+    if (bytes === READ_BUFFER.length && this.#call !== null && !this.#isPaused) this.#restForTurn();
     return true;
+  };
+
+  /** libuv would read up to 32 full buffers in a row, and fifty fast upstreams hold the event loop for that long. */
+  #restForTurn(): void {
+    this.#socket.pause();
+    setImmediate(this.#onNextTurn);
+  }
+
+  readonly #onNextTurn = (): void => {
+    if (!this.#isPaused) this.#socket.resume();
   };
 
   #onState(state: ParseState): void {
@@ -217,6 +234,7 @@ export class PlainConnection {
     const isReusable = isClean && this.#socket.writable && this.#socket.writableLength === 0;
     this.#call = null;
     this.#parser = null;
+    this.#isPaused = false;
     this.#responses += 1;
     if (isReusable && keptMs !== null) {
       this.#socket.resume();

@@ -13,7 +13,7 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
       loaded = client;
       exchange.begin((listener) => client.send(request, listener));
     } catch (error) {
-      // The next request loads it anew: there may have been no descriptor left for its files.
+      // The next request loads it again: there may have been no descriptor left for its files.
       loading = null;
       exchange.fail(error instanceof Error ? error : new Error('unknown'));
     }

@@ -81,6 +81,7 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
     entry.isHeardHere = false;
   }
   const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, parts) : NO_NEWS;
+  if (merged.isVerified) entry.isVerifiedHere = false;
   if (merged.isOtherGeneration) entry.generation += 1;
   const isEnrolledAgain = before.tokenSalt !== merged.provider.tokenSalt;
   if (isEnrolledAgain) entry.gatewayToken = gatewayTokenOf(gatewaySecret, merged.provider);

@@ -21,3 +21,13 @@ export function announcementOf({
       pool === undefined ? {} : { pool: { id, registries: poolAddresses?.() ?? [] } },
   };
 }
+
+/** What a join line names: all addresses that are announced, this gateway's first; else that of this gateway. */
+export function addressesFor(
+  own: string,
+  { pool }: ReturnType<RegistryContext['announced']>,
+): readonly string[] {
+  const announced = pool?.registries ?? [];
+  if (announced.length === 0) return [own];
+  return announced.toSorted((a, b) => Number(b === own) - Number(a === own));
+}

@@ -21,8 +21,7 @@ export function mergedProvider(
 ): Merged {
   const isHeard = !isOwnReport && theirs.sequence > heardSequence && theirs.record !== null;
   const isLater = isAfter(theirs.pool, mine.pool);
-  const isVerified =
-    isLater && JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
+  const isVerified = isLater && isOtherVerdict(theirs, mine);
   const isOtherGeneration = (theirs.pool?.generation ?? 0) > (mine.pool?.generation ?? 0);
   const heard = isHeard ? theirs : mine;
   const verified = isLater ? theirs : mine;
@@ -55,6 +54,12 @@ export function mergedProvider(
       isEnrolledAgain ||
       heartbeatCount !== mine.heartbeatCount,
   };
+}
+
+/** Under one lease there is one verdict: what was written here comes back in another order of its keys. */
+function isOtherVerdict(theirs: StoredProvider, mine: StoredProvider): boolean {
+  if (isAfter(mine.pool, theirs.pool)) return false;
+  return JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
 }
 
 /** Whether `a` is as new as `b`, or newer. */

@@ -11,13 +11,15 @@ export interface PoolSharing {
   /** What could not be written goes out once the database is back. */
   noteUnwritten(changes: readonly StoreChange[]): void;
   /** Takes what other gateways have written. */
-  begin(absorb: (changes: PoolChanges) => void, writeAgain: (id: string) => void): void;
+  begin(absorb: (changes: PoolChanges) => void, writeAgain: (id: string) => Promise<void>): void;
   start(): void;
   stop(): void;
 }
 
 /** How often this gateway asks for the sweep while another one has it. */
 const ASK_MS = 2000;
+/** Machines written again at a time, so that the gateway's thread is never held up for long. */
+const TOGETHER = 50;
 const SWEEP = 'sweep';
 
 export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): PoolSharing {
@@ -41,6 +43,14 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
     lease.lost.addEventListener('abort', () => (sweep = null));
   }
 
+  /** Each once: what fails again is taken up at the next look at the database. */
+  async function writeMissed(writeAgain: (id: string) => Promise<void>): Promise<void> {
+    const ids = [...unwritten];
+    unwritten.clear();
+    for (let at = 0; at < ids.length; at += TOGETHER)
+      await Promise.all(ids.slice(at, at + TOGETHER).map(writeAgain));
+  }
+
   return {
     pool,
     holdsSweep: () => sweep !== null,
@@ -51,10 +61,7 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
     begin(absorb, writeAgain) {
       pool.onChanges(absorb);
       pool.onStanding(({ database }) => {
-        if (database === 'away' || unwritten.size === 0) return;
-        const ids = [...unwritten];
-        unwritten.clear();
-        for (const id of ids) writeAgain(id);
+        if (database === 'connected') void writeMissed(writeAgain);
       });
     },
     start() {

@@ -4,6 +4,11 @@ import type { Log } from '../../platform/log.ts';
 import type { StoreOpening, StoreReply, StoreRequest } from './protocol.ts';
 import type { Store, StoredEvent, WriteResult } from './store.ts';
 
+/** What is used of the database thread. */
+export interface StoreThread extends Pick<Worker, 'on'> {
+  postMessage(request: StoreRequest, transfer: readonly []): void;
+}
+
 /** This thread's side of the connection to the database thread. */
 export interface StoreClient {
   /** A thread that ended before it could report is `failed`. */
@@ -16,7 +21,7 @@ const ENDED =
   "The registry's database stopped working: restart Switchyard, and look into its log if that does not help.";
 
 /** Whatever becomes of the database thread, every call is answered. */
-export function createStoreClient(worker: Worker, log: Log): StoreClient {
+export function createStoreClient(worker: StoreThread, log: Log): StoreClient {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
   const opening = Promise.withResolvers<StoreOpening>();

@@ -33,7 +33,7 @@ type OpenedDatabase =
 
 type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: StoreFailure };
 
-/** Another program holds a lock for moments or for long: waiting longer gains nothing. */
+/** Another program holds a lock for a moment or for a long time: waiting longer gains nothing. */
 const BUSY_MS = 500;
 
 /** Opens or creates the file; a damaged one is renamed and a fresh one created. */
@@ -75,7 +75,7 @@ function attempt(path: string, nowMs: number): Attempt {
 
 /** Checks, migrates and reads. Nothing is written before the schema is known to be one of ours. */
 function ready(db: Database, path: string, nowMs: number): Attempt {
-  // Finds a damaged page now rather than in a query some day.
+  // Finds a damaged page now rather than in a later query.
   db.pragma('cell_size_check = ON');
   if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
     return { kind: 'damaged', failure: { kind: 'damaged', code: 'quick_check' } };

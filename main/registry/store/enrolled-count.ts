@@ -7,7 +7,7 @@ export const COUNT_SUFFIX = '.machines';
 
 /**
  * Notes beside the database how many machines it holds at least. A file that was emptied, or whose log is gone, is a
- * valid database of fewer machines: only the note tells it from one that they were removed from.
+ * valid database of fewer machines: only the note distinguishes it from one that they were removed from.
  */
 export interface EnrolledCount {
   /** Runs `write`, which commits `changes` or throws. */

@@ -106,7 +106,7 @@ async function overNetwork(
   const mayKeep = inference === 'carry' || isUnloaded;
   const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
   findings.push(...kept);
-  // One after another: a GPU that answers four at once tells nothing of its latency.
+  // One after another: a GPU that answers four at once shows nothing of its latency.
   for (const each of proved) {
     if (kept.length === 0 && !signal.aborted) {
       findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, probing)));

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import { createDeadlines } from './deadlines.ts';
 
 /** Deadline queue for many providers on one timer. */
 export interface TimerQueue {
@@ -17,7 +18,7 @@ export interface TimerQueue {
 
 /** `ring` is called when a deadline may have passed. */
 export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
-  const later = new Map<string, number>();
+  const later = createDeadlines();
   /** Due, in the order of their deadlines. */
   const ready = new Set<string>();
   const first = new Set<string>();
@@ -36,23 +37,15 @@ export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
 
   function gather(): void {
     const nowTicks = clock.ticks();
-    const due: { readonly id: string; readonly ticks: number }[] = [];
-    let nextTicks = Infinity;
-    for (const [id, ticks] of later) {
-      if (ticks <= nowTicks) due.push({ id, ticks });
-      else nextTicks = Math.min(nextTicks, ticks);
-    }
-    for (const { id } of due.toSorted((a, b) => a.ticks - b.ticks)) {
-      later.delete(id);
-      ready.add(id);
-    }
+    for (let id = later.takeDue(nowTicks); id !== null; id = later.takeDue(nowTicks)) ready.add(id);
+    const nextTicks = later.earliestTicks();
     if (nextTicks !== Infinity) ringAt(nextTicks);
   }
 
   return {
     open() {
       isOpen = true;
-      if (later.size > 0 || first.size > 0) ringAt(-Infinity);
+      if (later.earliestTicks() !== Infinity || first.size > 0) ringAt(-Infinity);
     },
     close() {
       isOpen = false;
@@ -72,7 +65,9 @@ export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
       ringAt(ticks);
     },
     remove(id) {
-      for (const turns of [later, ready, first]) turns.delete(id);
+      later.delete(id);
+      ready.delete(id);
+      first.delete(id);
     },
     next() {
       if (!isOpen) return null;

@@ -206,8 +206,8 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
 }
 
 /**
- * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost; `elsewhere`
- * where another one is at it. Where there is no pool, it begins at once.
+ * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost;
+ * `elsewhere` where another one is doing it. Where there is no pool, it begins at once.
  */
 async function withLease<T>(
   host: Pick<VerifierHost, 'lease'>,

@@ -5,22 +5,26 @@ import { useReading } from '../../ui/use-reading.ts';
 import { labelsOf } from '../requests/attempt-names.ts';
 import { Composer } from './composer.tsx';
 import { TurnView } from './turn-view.tsx';
+import { waitingText } from './waiting-text.ts';
 import type { Chatting } from './use-chatting.ts';
 import { t } from '../../text/t.ts';
 
 interface ChatProps {
   readonly data: LiveData;
+  /** Page time. */
+  readonly now: number;
   readonly chatting: Chatting;
   readonly readModels: () => Promise<Answer<readonly string[]>>;
 }
 
 /** A conversation with whatever the gateway chooses; it is kept until the page is closed, and nowhere else. */
-export function Chat({ data, chatting, readModels }: ChatProps) {
+export function Chat({ data, now, chatting, readModels }: ChatProps) {
   const { turns, model, isRunning } = chatting;
   const { value: models } = useReading(readModels, null, null);
   const [draft, setDraft] = useState('');
   const input = useRef<HTMLTextAreaElement>(null);
   const labels = labelsOf(data.status.upstreams);
+  const waiting = waitingText(data, { labels, now, userAgent: navigator.userAgent });
   useEndInView(turns);
 
   const send = (): void => {
@@ -60,7 +64,11 @@ export function Chat({ data, chatting, readModels }: ChatProps) {
       <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
         {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
         {turns.map((turn) => (
-          <TurnView key={turn.askedAt} {...{ turn, labels }} />
+          <TurnView
+            key={turn.askedAt}
+            {...{ turn, labels }}
+            waiting={turn.end === null && turn.text === '' ? waiting : null}
+          />
         ))}
       </div>
       <Composer

@@ -8,10 +8,12 @@ import { t } from '../../text/t.ts';
 interface TurnViewProps {
   readonly turn: Turn;
   readonly labels: Labels;
+  /** What it waits for; null once it has begun. */
+  readonly waiting: string | null;
 }
 
 /** A question, its answer, and how that came about. */
-export const TurnView = memo(function TurnView({ turn, labels }: TurnViewProps) {
+export const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
   const { question, text, reasoning, end, route } = turn;
   const requestId = route?.requestId ?? null;
   const by = routeText(turn, labels);
@@ -26,7 +28,7 @@ export const TurnView = memo(function TurnView({ turn, labels }: TurnViewProps) 
         </details>
       )}
       {text !== '' && <p className="turn-answer">{text}</p>}
-      {end === null && text === '' && <p className="quiet">{t.chat.waiting}</p>}
+      {waiting !== null && <p className="quiet">{waiting}</p>}
       {end?.kind === 'failed' && (
         <p className="error-text" role="alert">
           {end.message}

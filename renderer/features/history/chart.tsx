@@ -18,7 +18,7 @@ export function Chart({
     <figure className="chart">
       <figcaption>
         {words.measures[measure.id]}
-        <span className="chart-max">{max === 0 ? words.empty : words.upTo(measure.text(max))}</span>
+        <span className="chart-max">{max === 0 ? words.empty : words.peak(measure.text(max))}</span>
       </figcaption>
       <BarGraph
         bars={bars}

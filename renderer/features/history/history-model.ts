@@ -14,17 +14,17 @@ export const MEASURES: readonly Measure[] = [
   { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
   { id: 'fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
   { id: 'failures', of: ({ failures }) => failures, text: formatCompact },
+  { id: 'first', of: firstTokenMs, text: formatDuration },
   { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
   {
     id: 'output',
     of: ({ outputTokens }) => outputTokens,
     text: formatCompact,
   },
-  { id: 'first', of: firstTokenMs, text: formatDuration },
   {
     id: 'speed',
     of: tokensPerSecond,
-    text: (value) => value.toFixed(1),
+    text: rateText,
   },
 ];
 
@@ -38,6 +38,11 @@ export function firstTokenMs({
 
 export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {
   return outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
+}
+
+/** Tokens per second: `8.4`, `228`. */
+export function rateText(value: number): string {
+  return value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
 }
 
 export interface Bar {

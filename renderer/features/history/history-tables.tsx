@@ -2,7 +2,15 @@ import type { ReactNode } from 'react';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { firstTokenMs, MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
+import {
+  firstTokenMs,
+  MEASURES,
+  moneyText,
+  rateText,
+  stepText,
+  tokensPerSecond,
+} from './history-model.ts';
+import { machineName } from './series-model.ts';
 
 const words = t.history;
 
@@ -21,13 +29,16 @@ export function PartTable({ report, nameOf }: PartsProps) {
     <FigureTable label={words.byUpstream} columns={words.columns}>
       {parts.map(({ upstream, provider, model, figures }) => {
         const first = firstTokenMs(figures);
+        const rate = tokensPerSecond(figures);
         return (
           <tr key={`${upstream} ${provider} ${model}`}>
-            <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
+            <th scope="row">
+              {nameOf(upstream) + (provider === null ? '' : ` · ${machineName(report, provider)}`)}
+            </th>
             <td className="history-name">{model ?? '–'}</td>
             <CountCells figures={figures} />
             <td>{first === null ? words.noValue : formatDuration(first)}</td>
-            <td>{tokensPerSecond(figures)?.toFixed(1) ?? words.noValue}</td>
+            <td>{rate === null ? words.noValue : rateText(rate)}</td>
             <MoneyCells figures={figures} currency={currency} />
           </tr>
         );

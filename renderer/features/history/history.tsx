@@ -1,6 +1,6 @@
 import { useCallback, useRef } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
-import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
+import { HISTORY_RANGES, type HistoryRange, type HistoryReport } from '#shared/usage.ts';
 import type { History as HistoryApi } from '../../api/history.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
@@ -65,18 +65,7 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
               label={words.sums.tokens}
               value={formatCount(report.today.inputTokens + report.today.outputTokens)}
             />
-            <Fact
-              label={words.sums.spent}
-              value={moneyText(report.today.spentNano, report.currency)}
-            />
-            <Fact
-              label={words.sums.spentThisMonth}
-              value={moneyText(report.thisMonth.spentNano, report.currency)}
-            />
-            <Fact
-              label={words.sums.savedThisMonth}
-              value={moneyText(report.thisMonth.savedNano, report.currency)}
-            />
+            <MoneySums report={report} />
           </dl>
         </>
       )}
@@ -109,5 +98,18 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
         </>
       )}
     </section>
+  );
+}
+
+/** Nothing while no upstream has a price: what was spent is not known then. */
+function MoneySums({ report }: { readonly report: HistoryReport }) {
+  const { today, thisMonth, currency } = report;
+  if (thisMonth.spentNano + thisMonth.savedNano === 0) return null;
+  return (
+    <>
+      <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
+      <Fact label={words.sums.spentThisMonth} value={moneyText(thisMonth.spentNano, currency)} />
+      <Fact label={words.sums.savedThisMonth} value={moneyText(thisMonth.savedNano, currency)} />
+    </>
   );
 }

@@ -27,7 +27,7 @@ export function SeriesCharts({ title, ...props }: SeriesProps & { readonly title
       <h2 id={id} className="series-title">
         {title}
       </h2>
-      <div className="charts">
+      <div className="charts series-charts">
         {SERIES_MEASURES.map((measure) => (
           <SeriesChart key={measure.id} {...props} measure={measure} />
         ))}

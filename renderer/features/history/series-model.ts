@@ -6,9 +6,6 @@ import { type Bar, barsUpTo, firstTokenMs, stepOf, stepText, valuesOf } from './
 
 const words = t.history;
 
-/** Enough of a machine's id to tell two apart; the table has all of it. */
-const SHORT_ID = 8;
-
 /** The calls of one upstream or machine over time. */
 export interface Series {
   readonly id: string;
@@ -45,13 +42,23 @@ export function upstreamSeries(
   });
 }
 
-export function machineSeries({ machines }: Pick<HistoryReport, 'machines'>): readonly Series[] {
-  return machines.map(({ provider, points }) => ({
+export function machineSeries(
+  report: Pick<HistoryReport, 'machines' | 'names'>,
+): readonly Series[] {
+  return report.machines.map(({ provider, points }) => ({
     id: provider ?? '',
-    name: provider?.slice(0, SHORT_ID) ?? words.otherMachines,
+    name: provider === null ? words.otherMachines : machineName(report, provider),
     points,
   }));
 }
+
+/** A machine that is gone goes by the beginning of its id, which is enough to tell two apart. */
+export function machineName({ names }: Pick<HistoryReport, 'names'>, id: string): string {
+  return names[id] ?? id.slice(0, SHORT_ID);
+}
+
+/** `prv_` and eight digits. */
+const SHORT_ID = 12;
 
 export interface SeriesRow {
   readonly id: string;

@@ -1,26 +1,28 @@
-import { OUTCOMES, type OutcomeCounts } from '#shared/live.ts';
+import { OUTCOMES } from '#shared/live.ts';
+import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 
 interface CountersProps {
-  readonly inFlight: number;
-  /** Requests that wait because too many are in flight. */
-  readonly queued: number;
-  readonly requests: number;
-  /** Null from a gateway that does not tell. */
-  readonly outcomes: OutcomeCounts | null;
+  readonly data: LiveData;
+  /** Before the first request there is nothing to count. */
+  readonly isFirstRun: boolean;
 }
 
 const labels = t.overview.counters;
 
 /** The figures of the whole gateway; each ended request is in one of the last three. */
-export function Counters({ inFlight, queued, requests, outcomes }: CountersProps) {
+export function Counters({ data, isFirstRun }: CountersProps) {
+  const { outcomes, status } = data;
+  if (isFirstRun && status.stats.totalRequests === 0) return null;
+  const { queued } = status.admission;
+  const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
       <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
       {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
-      <Counter label={labels.requests} value={formatCompact(requests)} />
+      <Counter label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
       {outcomes !== null &&
         OUTCOMES.map((outcome) => (
           <Counter

@@ -39,8 +39,7 @@ const SHOWN_ROWS = 8;
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
   const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
-  const { stats, admission } = data.status;
-  const { totalRequests } = stats;
+  const { totalRequests } = data.status.stats;
   const bare = isBare(line) && data.requests.length === 0;
   const localUrl = line.stations[0]?.report.baseUrl ?? null;
   const revision = data.providers?.revision ?? null;
@@ -51,12 +50,7 @@ export function Overview(props: OverviewProps) {
   return (
     <>
       <Headline headline={headline}>
-        <Counters
-          inFlight={data.requests.filter(({ state }) => state === 'running').length}
-          queued={admission.queued}
-          requests={totalRequests}
-          outcomes={data.outcomes}
-        />
+        <Counters data={data} isFirstRun={leads} />
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
       <Line {...{ data, line, control, settings, actions, agent }} />

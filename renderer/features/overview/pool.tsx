@@ -19,7 +19,7 @@ interface PoolProps {
 
 /** The gateways that share the machines of this one, what they do together, and which of it is done here. */
 export function Pool({ pool, machines, now }: PoolProps) {
-  const { gateways, problem } = pool;
+  const { gateways, problem, totals } = pool;
   const own = gateways.find(({ id }) => id === pool.gateway);
   return (
     <section className="pool panel" aria-labelledby="pool-title">
@@ -40,8 +40,14 @@ export function Pool({ pool, machines, now }: PoolProps) {
             value={words.verifiedOf(formatCount(machines.verified), formatCount(machines.count))}
           />
         )}
-        <Total label={words.inFlight} of={(each) => each.in_flight} {...{ gateways, own }} />
-        <Total label={words.requests} of={(each) => each.requests} {...{ gateways, own }} />
+        <Total
+          label={words.inFlight}
+          all={gateways.reduce((sum, each) => sum + each.in_flight, 0)}
+          own={own?.in_flight}
+        />
+        <Total label={words.requests} all={totals.requests} own={own?.requests} />
+        <Total label={words.answers} all={totals.answers} own={own?.answers} />
+        <Total label={words.tokens} all={totals.tokens} own={own?.tokens} />
       </dl>
       <ul className="pool-gateways">
         {gateways.map((each) => (
@@ -54,19 +60,18 @@ export function Pool({ pool, machines, now }: PoolProps) {
 
 interface TotalProps {
   readonly label: string;
-  readonly gateways: readonly Member[];
-  readonly own: Member | undefined;
-  readonly of: (gateway: Member) => number;
+  readonly all: number;
+  /** Of this gateway. */
+  readonly own: number | undefined;
 }
 
-function Total({ label, gateways, own, of }: TotalProps) {
-  const all = gateways.reduce((sum, each) => sum + of(each), 0);
+function Total({ label, all, own }: TotalProps) {
   return (
     <div>
       <dt>{label}</dt>
       <dd>
         {formatCompact(all)}
-        {own !== undefined && <small>{words.own(formatCompact(of(own)))}</small>}
+        {own !== undefined && <small>{words.own(formatCompact(own))}</small>}
       </dd>
     </div>
   );
@@ -98,6 +103,7 @@ function Gateway({ gateway, isOwn, now }: GatewayProps) {
         <Fact label={words.lag} value={behind === 0 ? words.upToDate : words.behind(behind)} />
         <Fact label={words.leases} value={formatCount(gateway.leases)} />
         <Fact label={words.machines} value={formatCount(gateway.machines)} />
+        <Fact label={words.verifiedHere} value={formatCount(gateway.verified)} />
         <Fact label={words.inFlight} value={formatCount(gateway.in_flight)} />
         <Fact label={words.requests} value={formatCompact(gateway.requests)} />
       </dl>

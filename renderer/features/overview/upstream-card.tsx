@@ -41,14 +41,17 @@ export function Station({ station, tally, machines, onSetUp, children }: Station
         <span className="segment" data-live={flow === 'round' || flow === 'through' || undefined} />
       </div>
       <h3 tabIndex={-1}>{report.label}</h3>
-      <p className="model" title={report.model}>
-        {missing ? '' : report.model || words.anyModel}
-      </p>
-      {machines !== null && !missing && (
-        <p className="machines">
-          <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
+      <div className="serves">
+        <p className="model" title={report.model}>
+          {missing ? '' : report.model || words.anyModel}
         </p>
-      )}
+        {machines !== null && !missing && (
+          <p className="machines">
+            <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
+            <span>{words.capacity(machines)}</span>
+          </p>
+        )}
+      </div>
       <p className="state">
         <StateWord {...{ word, means }} />
         <span className="state-detail">{detail}</span>

@@ -1,4 +1,4 @@
-import { formatCountdown } from '../../text/format.ts';
+import { formatSpan } from '../../text/format.ts';
 
 export type JoinNote = 'here-only' | 'plain-http';
 
@@ -10,9 +10,9 @@ export function joinNoteOf(url: string): JoinNote | null {
   return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
 }
 
-/** The gateway's address inside a join line. */
+/** The gateway's address inside a join line, the first where it names several. */
 export function gatewayOf(join: string): string | null {
-  return /https?:\/\/[^\s'"]+/.exec(join)?.[0] ?? null;
+  return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 }
 
 /** A line with its token in place. */
@@ -21,7 +21,7 @@ export const lineWith = (line: string, token: string) => line.replace('<token>',
 /** Null once the line has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
   const leftMs = Date.parse(expiresAt) - serverNow;
-  return leftMs > 0 ? formatCountdown(leftMs) : null;
+  return leftMs > 0 ? formatSpan(Math.ceil(leftMs / 1000) * 1000) : null;
 }
 
 function isLoopback(hostname: string): boolean {

@@ -20,6 +20,10 @@ const words = t.providers;
 /** Machines in an order; only those on screen are drawn, so that ten thousand scroll. */
 export function ProviderList({ entries, sort, serverNow, opened }: ProviderListProps) {
   const lines = useMemo(() => linesOf(entries, sort), [entries, sort]);
+  const heads = useMemo(
+    () => lines.flatMap(({ kind }, index) => (kind === 'group' ? [index] : [])),
+    [lines],
+  );
   const list = useRef<HTMLOListElement>(null);
   const { first, last } = useVisibleRange(list);
   const [activeId, activate] = useState(opened);
@@ -32,7 +36,7 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
   });
   useReturn(list, opened);
   return (
-    <div className="provider-list" data-grouped={lines[0]?.kind === 'group' || undefined}>
+    <div className="provider-list">
       <div className="provider-columns" aria-hidden="true">
         {COLUMN_IDS.map((id) => (
           <span key={id} data-column={id}>
@@ -40,7 +44,7 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
           </span>
         ))}
       </div>
-      <ol ref={list} style={{ height: `calc(var(--row) * ${lines.length})` }}>
+      <ol ref={list} style={{ height: placeOf(lines.length, heads) }}>
         {lines
           .map((line, index) => ({ line, index }))
           .filter(({ index }) => (index >= first && index < last) || index === active)
@@ -49,7 +53,7 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
               key={line.kind === 'group' ? line.group : line.entry.provider.id}
               aria-setsize={lines.length}
               aria-posinset={index + 1}
-              style={{ transform: `translateY(calc(var(--row) * ${index}))` }}
+              style={{ transform: `translateY(${placeOf(index, heads)})` }}
             >
               {line.kind === 'group' ? (
                 <h2>{words.groups[line.group]}</h2>
@@ -61,6 +65,12 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
       </ol>
     </div>
   );
+}
+
+/** Where a line begins; the head of a group may be lower than a row, by `--lift`. */
+function placeOf(index: number, heads: readonly number[]): string {
+  const before = heads.filter((head) => head < index).length;
+  return `calc(var(--row) * ${index} - var(--lift) * ${before})`;
 }
 
 function indexOf(lines: readonly ListLine[], id: string | null): number {

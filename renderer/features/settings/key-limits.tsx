@@ -1,7 +1,7 @@
 import { useId, useState } from 'react';
 import { KEY_LIMIT_NAMES, type KeyLimitUse, MAX_KEY_LIMIT, type NamedKey } from '#shared/keys.ts';
 import type { Keys } from '../../api/keys.ts';
-import { formatMoment } from '../../text/format.ts';
+import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -18,7 +18,10 @@ export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
     <ul className="key-limits">
       {limits.map((limit) => (
         <li key={limit.name} data-tone={TONES[standingOf(limit)]}>
-          {textOf(limit)}
+          <span className="limit-bar" aria-hidden="true">
+            <span style={{ width: `${100 * Math.min(1, limit.used / limit.limit)}%` }} />
+          </span>
+          <span>{textOf(limit)}</span>
         </li>
       ))}
     </ul>
@@ -34,7 +37,7 @@ function textOf(use: KeyLimitUse): string {
     case 'near':
       return `${sum} · ${words.near}`;
     case 'reached':
-      return `${sum} · ${words.reached(formatMoment(Date.parse(resetsAt), Date.now()))}`;
+      return `${sum} · ${words.reached(formatMinute(Date.parse(resetsAt), Date.now()))}`;
   }
 }
 

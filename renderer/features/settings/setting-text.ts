@@ -2,7 +2,7 @@ import { assertNever } from '#shared/assert.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { chosenOf, valueOf, type Draft } from './draft.ts';
-import { formatDuration } from '../../text/format.ts';
+import { formatSpan } from '../../text/format.ts';
 import type { Field, Section } from './field.ts';
 import { t } from '../../text/t.ts';
 
@@ -55,7 +55,7 @@ export function unitOf(field: Field, text: string): string {
     case 'milliseconds': {
       const ms = valueOf(field, text);
       return typeof ms === 'number' && ms >= 1_000
-        ? words.units.msAs(formatDuration(ms))
+        ? words.units.msAs(formatSpan(ms))
         : words.units.ms;
     }
     case 'bytes': {
@@ -89,7 +89,7 @@ export function sectionTitle(
 /** The main values of a section, in one line for when it is closed. */
 export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
   const value = (key: string): unknown => view[id]?.[key]?.value;
-  const ms = (key: string): string => formatDuration(Number(value(key)));
+  const ms = (key: string): string => formatSpan(Number(value(key)));
   if (upstream !== null) {
     const parts = [value('model'), value('baseUrl')].filter((part) => typeof part === 'string');
     return value('baseUrl') === null ? summary.notSetUp : parts.join(' · ');

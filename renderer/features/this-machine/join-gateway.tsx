@@ -58,12 +58,14 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
   const [joining, setJoining] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const parsed = parseJoinLine(line);
+  // What was damaged on the way may be no address any more.
+  const address = parsed === null ? null : URL.parse(parsed.url);
   const note = parsed === null ? null : joinNoteOf(parsed.url);
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (joining) return;
-    if (parsed === null) {
+    if (address === null) {
       setError(words.partial);
       return;
     }
@@ -91,11 +93,7 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
       <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>
-        {joining
-          ? words.joining
-          : parsed === null
-            ? words.join
-            : words.joinHost(new URL(parsed.url).host)}
+        {joining ? words.joining : address === null ? words.join : words.joinHost(address.host)}
       </button>
       <ErrorText text={error} />
     </form>

@@ -13,9 +13,13 @@ export const chat = {
   message: 'Message',
   send: 'Send',
   stop: 'Stop',
-  keys: 'Enter sends, Shift+Enter starts a new line.',
+  keys: 'Enter to send, Shift+Enter for a new line.',
   reasoning: 'Reasoning',
   waiting: 'Waiting for the first token…',
+  startingGpu: (label: string, elapsed: string | null, usual: string | null) =>
+    `${label} is starting its GPU${elapsed === null ? '' : `: ${elapsed} so far`}${
+      usual === null ? '' : `, usually ${usual}`
+    }. The answer follows.`,
   stopped: 'Stopped.',
   emptyAnswer: 'The answer was empty.',
   brokeOff: 'The answer was cut off.',

@@ -12,7 +12,7 @@ export const joining = {
   ),
   steps: {
     engine: 'On the machine with the GPU, start its engine.',
-    run: 'In a terminal there, run the line that fits. Keep both secret: only one of them works, and only once.',
+    run: 'In a terminal there, run the line that fits. Keep it secret: it works only once.',
     installed: 'Where Switchyard is installed',
     line: 'line',
     paste: 'Or paste it in the window there: Providers, “Join a gateway…”.',

@@ -73,7 +73,7 @@ export const providers = {
     text: 'A provider is a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM Studio. Requests for Local go to the machines listed here.',
     this: 'This machine',
     thisText:
-      'Its own agent appears within seconds of the gateway’s start; there is nothing to enter. If it does not, the card above says why.',
+      'With an engine and a GPU it appears within seconds of the gateway’s start; there is nothing to enter.',
     other: 'Another machine',
     otherText: '“Add a machine” gives you one line to run there. It works once, for an hour.',
   },

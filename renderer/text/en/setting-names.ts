@@ -28,7 +28,7 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   baseUrl: 'Base URL',
   apiKey: 'API key',
   model: 'Model',
-  models: 'More models',
+  models: 'Other models',
   label: 'Name',
   timeoutMs: 'First-token timeout',
   headers: 'Extra headers (JSON)',
@@ -36,11 +36,11 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   prefill: 'Can continue a partial answer',
   protocols: 'Serves Responses and Messages',
   warmup: 'Warm up when Local fails',
-  priceInput: 'Price of input',
-  priceOutput: 'Price of output',
-  priceCached: 'Price of cached input',
-  budgetDay: 'Budget for a day',
-  budgetMonth: 'Budget for a month',
+  priceInput: 'Input price',
+  priceOutput: 'Output price',
+  priceCached: 'Cached input price',
+  budgetDay: 'Daily budget',
+  budgetMonth: 'Monthly budget',
 };
 
 /** Names of settings, by section and key. */
@@ -56,7 +56,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
   routing: {
     forceZero: 'Never spend money',
     modelAliases: 'Model aliases',
-    modelFallback: 'Another model may stand in',
+    modelFallback: 'Allow another model',
     idleTimeoutMs: 'Mid-answer idle timeout',
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',

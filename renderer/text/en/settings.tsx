@@ -101,22 +101,22 @@ export const keys = {
   limits: {
     open: (name: string) => (
       <>
-        Limits<span className="unseen"> of {name}</span>…
+        Limits<span className="unseen"> for {name}</span>…
       </>
     ),
-    title: (name: string) => `Limits of ${name}`,
-    text: 'Once a limit is reached, the app gets errors until the next day or month, and nothing is called for it.',
+    title: (name: string) => `Limits for ${name}`,
+    text: 'Once a limit is reached, requests with this key get an error until the next day or month. No upstream is called for them.',
     none: 'no limit',
     names: {
-      requestsDay: 'Requests a day',
-      requestsMonth: 'Requests a month',
-      tokensDay: 'Tokens a day',
-      tokensMonth: 'Tokens a month',
+      requestsDay: 'Requests per day',
+      requestsMonth: 'Requests per month',
+      tokensDay: 'Tokens per day',
+      tokensMonth: 'Tokens per month',
     },
     used: (name: string, used: number, limit: number) =>
       `${name}: ${formatCount(used)} of ${formatCount(limit)}`,
-    near: 'nearly used up',
-    reached: (until: string) => `reached, no answers until ${until}`,
-    some: { near: 'a limit is nearly reached', reached: 'a limit is reached' },
+    near: 'almost used up',
+    reached: (until: string) => `used up until ${until}`,
+    some: { near: 'a limit is almost used up', reached: 'a limit is used up' },
   },
 };

@@ -20,7 +20,7 @@ export const setup = {
   engine: {
     form: 'Engine address',
     orAnother: 'Or another address',
-    address: 'Or its address',
+    address: 'Engine address',
     example: '127.0.0.1:11434',
     thisAddress: (
       <>

@@ -262,6 +262,19 @@ test('an engine that fails at inference is shown with what it said, cut short an
   expect(named(report, 'latency <10s')[0]?.output).toBe('check missing');
 });
 
+test('an engine that wants a key is one thing to do: no other check asks for a model', async () => {
+  const { expected: agent } = await startAgent();
+  const engine = await startEngine(
+    { '*': { status: 401, body: { error: { message: 'Invalid API Key' } } } },
+    { server: 'llama.cpp' },
+  );
+  const report = await diagnose({ agent, engine });
+  expect(named(report, 'engine_health ok')[0]?.remedy).toContain('SWITCHYARD_ENGINE_API_KEY');
+  expect(named(report, 'test inference returns choices')[0]?.remedy).toBe(
+    'Fix the failed check above first.',
+  );
+});
+
 test('a list without the model fails "model id matches" alone', async () => {
   const { expected } = await startAgent();
   const engine = await startEngine({

@@ -68,12 +68,14 @@ const refuse =
       .writeHead(status, headers)
       .end(JSON.stringify({ error: { message: `no: ${code}`, type: 't', code, param: null } }));
 
+const lineTo = (url: string, token: string) => ({ url, others: [], token });
+
 describe('at a real registry', () => {
   test('a machine joins, is listed with what it is, and says goodbye', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const { agent, stop } = await startAgent({ clock });
-    expect(await agent.join(wire.url, await wire.newToken())).toEqual({
+    expect(await agent.join(lineTo(wire.url, await wire.newToken()))).toEqual({
       kind: 'joined',
       url: wire.url,
       warning: null,
@@ -89,7 +91,7 @@ describe('at a real registry', () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const first = await startAgent({ clock });
-    await first.agent.join(wire.url, await wire.newToken());
+    await first.agent.join(lineTo(wire.url, await wire.newToken()));
     await until(() => first.agent.view().registry.state === 'connected');
     await first.stop();
     const second = await startAgent({ clock, dataDirectory: first.directory });
@@ -104,7 +106,7 @@ describe('at a real registry', () => {
     const ownRegistry = hearingRegistry();
     const { agent } = await startAgent({ clock, ownRegistry });
     await until(() => agent.view().registry.state === 'connected');
-    const result = await agent.join(wire.url, TOKEN);
+    const result = await agent.join(lineTo(wire.url, TOKEN));
     expect(result).toMatchObject({ kind: 'failed', remedy: expect.stringContaining('new line') });
     expect(JSON.stringify(result)).not.toContain(TOKEN);
     expect(agent.view().registry).toMatchObject({ kind: 'own', state: 'connected' });
@@ -114,7 +116,7 @@ describe('at a real registry', () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const { agent, directory, stop } = await startAgent({ clock });
-    await agent.join(wire.url, await wire.newToken());
+    await agent.join(lineTo(wire.url, await wire.newToken()));
     await until(() => agent.view().registry.state === 'connected');
     await stop();
     rmSync(`${directory}/agent-sequence`);
@@ -128,7 +130,7 @@ describe('at a real registry', () => {
     const wire = await startWire({ clock });
     const ownRegistry = hearingRegistry();
     const { agent } = await startAgent({ clock, ownRegistry });
-    await agent.join(wire.url, await wire.newToken());
+    await agent.join(lineTo(wire.url, await wire.newToken()));
     await until(() => agent.view().registry.state === 'connected');
     await agent.leave();
     await until(() => agent.view().registry.state === 'connected');
@@ -260,6 +262,16 @@ describe('a heartbeat', () => {
     await until(() => ownRegistry.statuses.length > 1);
     expect(ownRegistry.statuses).toHaveLength(2);
   });
+});
+
+test('a heartbeat comes at once when the system says that it has woken', async () => {
+  const ownRegistry = hearingRegistry();
+  const { agent, clock } = await startAgent({ ownRegistry });
+  await until(() => ownRegistry.statuses.length === 1);
+  clock.advance(1000);
+  agent.resumeFromSuspend();
+  await until(() => ownRegistry.statuses.length > 1);
+  expect(ownRegistry.statuses).toHaveLength(2);
 });
 
 describe('the pause after', () => {

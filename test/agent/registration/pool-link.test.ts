@@ -14,17 +14,20 @@ import { createManualClock } from '../../support/clock.ts';
 import { listening } from '../../support/listening.ts';
 
 const ACCEPTED = {
-  id: 'prv_x',
+  id: `prv_${'a'.repeat(32)}`,
   status: 'serving',
   verification: { status: 'verified', failure_reason: '' },
   heartbeat_ms: 15_000,
+  gateway_token: 'e'.repeat(64),
 };
+const TOKEN = '0'.repeat(64);
+const REFUSED = { error: { message: 'it was used', code: 'invalid_token' } };
 const UNWRITTEN = { error: { message: 'no database', code: 'registry_unwritten' } };
 
 interface TestGateway {
   readonly url: string;
   /** `silent`: it takes the message and says nothing; `away`: it ends the connection. */
-  mode: 'up' | 'silent' | 'away' | 'unwritten';
+  mode: 'up' | 'silent' | 'away' | 'unwritten' | 'refusing';
   pool: AnnouncedPool | null;
   /** For which pool each message was signed, in order. */
   readonly signedFor: (string | undefined)[];
@@ -40,6 +43,7 @@ async function gateway(): Promise<TestGateway> {
     if (self.mode === 'away') request.socket.destroy();
     if (self.mode === 'up')
       response.end(JSON.stringify({ ...ACCEPTED, pool: self.pool ?? undefined }));
+    if (self.mode === 'refusing') response.writeHead(401).end(JSON.stringify(REFUSED));
     if (self.mode === 'unwritten') response.writeHead(503).end(JSON.stringify(UNWRITTEN));
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
@@ -67,7 +71,8 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
     clock,
   });
   const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
-  return { link, clock, announced, beat: () => link.beat(agentRecord(), limits) };
+  const enroll = () => link.enroll(TOKEN, limits);
+  return { link, clock, announced, enroll, beat: () => link.beat(agentRecord(), limits) };
 }
 
 test('while its gateway does not answer, heartbeats go to the next; a minute later they come back', async () => {
@@ -133,4 +138,36 @@ test('a gateway alone is asked as ever: once, for as long as it takes, by messag
   clock.advance(1);
   expect(await outcome).toMatchObject({ kind: 'unreachable' });
   expect(a.signedFor).toEqual([undefined]);
+});
+
+test('a machine that joins asks the next where the first is silent or without its database, and reports there', async () => {
+  const [a, b, c] = [await gateway(), await gateway(), await gateway()];
+  const { enroll, beat, link } = await agentOf(a, [b.url, c.url]);
+  a.mode = 'away';
+  b.mode = 'unwritten';
+  expect(await enroll()).toMatchObject({ kind: 'enrolled' });
+  expect(link.url).toBe(c.url);
+  await beat();
+  expect([a, b, c].map(({ signedFor }) => signedFor.length)).toEqual([1, 1, 2]);
+});
+
+test('a token that one gateway of the pool refuses is shown to no other', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  const { enroll } = await agentOf(a, [b.url]);
+  a.mode = 'refusing';
+  expect(await enroll()).toMatchObject({ kind: 'refused', code: 'invalid_token' });
+  expect(b.signedFor).toEqual([]);
+});
+
+test('all that is announced with the enrolment is known to the first heartbeat, whoever is there to take it', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  a.pool = { id: 'pool_a', registries: [a.url, b.url] };
+  const { enroll, beat, link, announced } = await agentOf(a);
+  expect(await enroll()).toMatchObject({ kind: 'enrolled', pool: a.pool });
+  a.mode = 'away';
+  expect(await beat()).toMatchObject({ kind: 'accepted' });
+  expect(link.url).toBe(b.url);
+  expect(b.signedFor).toEqual(['pool_a']);
+  // It is kept with the enrolment.
+  expect(announced).toEqual([]);
 });

@@ -78,6 +78,29 @@ test('without a data directory of its own a service gets no environment', () => 
   expect(taskXml(program, 'ann')).not.toContain('SWITCHYARD_');
 });
 
+const PLISTUTIL = has('plistutil');
+if (!PLISTUTIL) console.log('SKIPPED: plistutil (libplist-utils) judges no property list here.');
+
+/** A property list in another form, as libplist understood it; its objection where it takes none of it. */
+function converted(plist: string | Buffer, form: 'bin' | 'xml'): Buffer {
+  const { stdout, stderr } = spawnSync('plistutil', ['-i', '-', '-f', form], { input: plist });
+  return stderr.length === 0 ? stdout : stderr;
+}
+
+test.runIf(PLISTUTIL)('libplist reads the whole property list, and none that is broken', () => {
+  const plist = launchdPlist(PROGRAM);
+  const readBack = converted(converted(plist, 'bin'), 'xml').toString();
+  const lines = (text: string) => text.split('\n').map((line) => line.trim());
+  expect(lines(readBack)).toEqual(lines(plist));
+  for (const [whole, broken] of [
+    ['</array>', ''],
+    ['<true/>', '<truth/>'],
+  ] as const) {
+    const objection = converted(plist.replace(whole, broken), 'bin').toString();
+    expect(objection).toContain('Failed to convert');
+  }
+});
+
 test.runIf(has('python3'))('the property list is one, with the program and its directory', () => {
   const script =
     'import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
@@ -117,4 +140,7 @@ test('each manager gets its file where it looks for it, and the same name in all
   const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
   expect(task.file).toBe('C:\\Data\\service.xml');
   expect(task.install[0]).toContain(task.file);
+  // Installed anew, as after an update, both run the new program.
+  expect(agent.replaces).toEqual(agent.remove);
+  expect(task.replaces).toEqual([task.remove[0]]);
 });

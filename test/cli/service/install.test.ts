@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { startProgram } from '../../support/process.ts';
@@ -101,7 +101,7 @@ test.runIf(isLinux)('where systemd does not run nothing is left behind', async (
   endsWith(1);
   const { code, stdout, stderr } = await run('install');
   expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
-  expect(stderr).toContain('Nothing was installed, because systemd cannot be reached here.');
+  expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
   expect(stderr).toContain('Failed to connect to bus');
   endsWith(0);
   await run('install');
@@ -116,6 +116,15 @@ test.runIf(isLinux)('--print installs nothing', async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining('Type=notify')]);
   expect(existsSync(unit)).toBe(false);
   expect(calls()).toEqual([]);
+});
+
+test.runIf(isLinux)('the service gets the data directory that was meant here', async () => {
+  const { run } = home();
+  const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
+  const env = { PATH: process.env['PATH'] ?? '', SWITCHYARD_DATA_DIR: meant };
+  const printed = await startProgram(env, 'service', 'install', '--print').ended;
+  expect(printed.stdout).toContain(`SWITCHYARD_DATA_DIR=${resolve(meant)}"`);
+  expect((await run('install', '--print')).stdout).not.toContain('..');
 });
 
 test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a service', async () => {

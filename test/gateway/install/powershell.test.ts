@@ -42,6 +42,17 @@ test('the installer for Windows and the line that runs it are PowerShell', () =>
   expect(unreadable(windowsLine(URL).replace('<token>', 'a'.repeat(64)))).toEqual([]);
 });
 
+test('a command that is shown can be pasted, whatever is in the path of the home', () => {
+  const shown = INSTALLER.split('\n').filter((line) =>
+    /^\s*(Write-Host|throw) .*\$command/.test(line),
+  );
+  expect(shown).toHaveLength(3);
+  for (const line of shown) {
+    // In quotes, and run by "&": "C:\\Users\\Ann Lee" has a blank.
+    expect(line.replaceAll('& `"$command`"', '')).not.toContain('$command');
+  }
+});
+
 test.each([
   ['a bracket', '-ne 0) {', '-ne 0 {'],
   ['a quote', "says why above.'", 'says why above.'],

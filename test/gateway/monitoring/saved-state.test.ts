@@ -57,6 +57,7 @@ function kept(): Record<string, unknown> {
   for (let n = 0; n < 3; n += 1) what.stats.hedged();
   for (let n = 0; n < 2; n += 1) what.stats.handedOver();
   what.stats.fellBack();
+  for (const tokens of [70, 30]) what.stats.ended(tokens === 70, tokens);
   for (const id of ['local', PROVIDER]) {
     for (const { promptBytes, ttftMs } of firstTokens(MACHINE, 30, 1)) {
       what.predictions.sample(id, promptBytes, ttftMs);
@@ -73,21 +74,24 @@ function recalled(from: unknown, config: Config = CONFIG): SavedParts {
   return what;
 }
 
-test('all four totals outlast a restart', () => {
+test('all totals outlast a restart', () => {
   expect(recalled(kept()).stats.view()).toMatchObject({
     totalRequests: 5,
     fallbackCount: 1,
     hedges: 3,
     handovers: 2,
+    answers: 1,
+    tokens: 100,
   });
 });
 
 test.each([undefined, null, -1, 0.5, '3'])(
-  'a file whose hedges and handovers are %j, as an older one has it, begins them at 0',
+  'a file whose later totals are %j, as an older one has it, begins them at 0',
   (count) => {
-    const { stats } = recalled({ ...kept(), hedges: count, handovers: count });
-    const totals = { totalRequests: 5, fallbackCount: 1, hedges: 0, handovers: 0 };
-    expect(stats.view()).toMatchObject(totals);
+    const later = { hedges: count, handovers: count, answers: count, tokens: count };
+    const { stats } = recalled({ ...kept(), ...later });
+    const begun = { hedges: 0, handovers: 0, answers: 0, tokens: 0 };
+    expect(stats.view()).toMatchObject({ totalRequests: 5, fallbackCount: 1, ...begun });
   },
 );
 

@@ -1,10 +1,24 @@
 import { diag } from '@opentelemetry/api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { NO_TRACING, openTracing } from '../../../main/gateway/monitoring/tracing.ts';
+import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const GENERAL = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const OF_TRACES = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+const UNTRACED: RequestObserver = {
+  traceparent: () => null,
+  attemptStarted: () => ({
+    traceparent: () => null,
+    called() {},
+    polled() {},
+    answering() {},
+    relayed() {},
+    ended() {},
+  }),
+  answering() {},
+  ended() {},
+};
 /** Nothing is sent there: no span ends. */
 const ADDRESS = 'http://127.0.0.1:9';
 
@@ -41,9 +55,7 @@ describe('as OpenTelemetry has it, an empty variable is one that is not set', ()
   ])('a trace is kept with %j', async (env) => {
     const { tracing, lines } = await opened({ [GENERAL]: ADDRESS, ...env });
     const request = { id: 'r', upstreamPath: '/chat/completions', model: null, stream: false };
-    const observed = tracing.follow({ ...request, headers: {} }, {
-      traceparent: () => null,
-    } as unknown as Parameters<typeof tracing.follow>[1]);
+    const observed = tracing.follow({ ...request, headers: {} }, UNTRACED);
     expect([observed.traceparent(), lines]).toEqual([expect.stringMatching(/-01$/), []]);
   });
 });

@@ -4,12 +4,15 @@ import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.
 import { MESSAGES } from '../../../main/gateway/upstream/protocols/messages.ts';
 import { RESPONSES } from '../../../main/gateway/upstream/protocols/responses.ts';
 import { RERANK } from '../../../main/gateway/upstream/protocols/vectors.ts';
+import type { Protocols } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
+
+const known = (protocols: Protocols) => ({ protocols, address: '', ownedBy: null });
 
 test('what an upstream lacks is remembered for it and that endpoint alone, for ten minutes', () => {
   const clock = createManualClock();
   const support = createEndpointSupport(clock);
-  const at = (id: string, endpoint = MESSAGES) => support.speaks(id, endpoint, 'auto');
+  const at = (id: string, endpoint = MESSAGES) => support.speaks(id, endpoint, known('auto'));
   expect(at('local')).toBe('unknown');
   support.refused('local', MESSAGES);
   expect([at('local'), at('local', RESPONSES), at('hosted_a'), at('local2')]).toEqual([
@@ -29,24 +32,24 @@ test('a new address or engine is asked at once', () => {
   support.refused('prv_1', MESSAGES);
   support.refused('prv_10', MESSAGES);
   support.forget('prv_1');
-  expect(support.speaks('prv_1', MESSAGES, 'auto')).toBe('unknown');
-  expect(support.speaks('prv_10', MESSAGES, 'auto')).toBe('translated');
+  expect(support.speaks('prv_1', MESSAGES, known('auto'))).toBe('unknown');
+  expect(support.speaks('prv_10', MESSAGES, known('auto'))).toBe('translated');
 });
 
 test('the owner’s word counts for what can be translated, and for nothing else', () => {
   const support = createEndpointSupport(createManualClock());
   support.refused('local', RESPONSES);
   support.refused('local', RERANK);
-  expect(support.speaks('local', RESPONSES, 'native')).toBe('native');
-  expect(support.speaks('hosted_a', RESPONSES, 'chat')).toBe('translated');
-  expect(support.speaks('hosted_a', RERANK, 'chat')).toBe('unknown');
-  expect(support.speaks('local', RERANK, 'native')).toBe('translated');
-  expect(support.speaks('local', CHAT_COMPLETIONS, 'auto')).toBe('native');
+  expect(support.speaks('local', RESPONSES, known('native'))).toBe('native');
+  expect(support.speaks('hosted_a', RESPONSES, known('chat'))).toBe('translated');
+  expect(support.speaks('hosted_a', RERANK, known('chat'))).toBe('unknown');
+  expect(support.speaks('local', RERANK, known('native'))).toBe('translated');
+  expect(support.speaks('local', CHAT_COMPLETIONS, known('auto'))).toBe('native');
 });
 
 test('memory is bounded: the oldest of a thousand entries goes first', () => {
   const support = createEndpointSupport(createManualClock());
   for (let n = 0; n <= 1000; n += 1) support.refused(`prv_${n}`, MESSAGES);
-  expect(support.speaks('prv_0', MESSAGES, 'auto')).toBe('unknown');
-  expect(support.speaks('prv_1', MESSAGES, 'auto')).toBe('translated');
+  expect(support.speaks('prv_0', MESSAGES, known('auto'))).toBe('unknown');
+  expect(support.speaks('prv_1', MESSAGES, known('auto'))).toBe('translated');
 });

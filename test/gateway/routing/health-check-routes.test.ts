@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { isUp, lookAtUpstream } from '../../../main/gateway/routing/health-check-routes.ts';
+import { isUp, createHealthCheck } from '../../../main/gateway/routing/health-check-routes.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
@@ -19,7 +19,7 @@ async function checking(answering: Answering) {
   const { config } = loaded;
   const baseAddress = parseBaseAddress(server.origin, 'local');
   const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
-  const lookAt = lookAtUpstream({
+  const checkHealth = createHealthCheck({
     http,
     clock: systemClock,
     config: () => config,
@@ -36,8 +36,8 @@ async function checking(answering: Answering) {
   return {
     server,
     check: async () => {
-      const look = await lookAt('local');
-      return look !== null && isUp(look);
+      const result = await checkHealth('local');
+      return result !== null && isUp(result);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listHeaders } from '../../../main/gateway/upstream/headers.ts';
+import { listHeaders } from '../../../main/gateway/upstream/own-requests.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 
 const ANTHROPIC = 'https://api.anthropic.com/v1';

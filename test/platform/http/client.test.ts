@@ -316,3 +316,41 @@ test('an answer before all of the request was sent ends the connection', async (
   expect(await send(server.origin).end).toBeNull();
   expect(server.connections).toHaveLength(2);
 });
+
+test('one turn of the event loop takes 64 KiB of a connection at most, however much has come', async () => {
+  const body = Buffer.alloc(8 * 1024 * 1024, 'x');
+  const server = await startByteServer('http', (socket) => {
+    socket.write(`${OK}content-length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+  });
+  const heard = send(server.origin);
+  await heard.head;
+  heard.exchange.pause();
+  // So that the sockets on the way fill up.
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  heard.exchange.resume();
+  let most = 0;
+  for (let taken = heard.text.length; taken < body.length; taken = heard.text.length) {
+    await nextTurn();
+    most = Math.max(most, heard.text.length - taken);
+  }
+  expect(await heard.end).toBeNull();
+  expect(most).toBe(64 * 1024);
+});
+
+test('a caller that pauses in a turn that has taken its share is not woken by the next', async () => {
+  const body = Buffer.alloc(1024 * 1024, 'x');
+  const server = await startByteServer('http', (socket) => {
+    socket.write(`${OK}content-length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+  });
+  const heard = send(server.origin);
+  await heard.head;
+  while (heard.text.length < 128 * 1024) await nextTurn();
+  heard.exchange.pause();
+  const taken = heard.text.length;
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  expect(heard.text.length).toBe(taken);
+  heard.exchange.resume();
+  expect(await heard.end).toBeNull();
+});

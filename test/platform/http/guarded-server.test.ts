@@ -96,6 +96,23 @@ test('a caller that takes nothing of its answer loses the connection, one that w
   expect(await patient.closed).toContain('late');
 });
 
+test.each([
+  ['nothing comes', '', /^$/],
+  ['a head never ends', 'GET / HTTP/1.1\r\nHost: a\r\n', /^HTTP\/1\.1 408 /],
+])('a connection on which %s is closed, however busily it goes on', async (_what, sent, answer) => {
+  const { url } = await serve((_req, res) => void res.end(), { headMs: 60 });
+  const slow = await openWire(url);
+  slow.send(sent);
+  const writing = setInterval(() => sent !== '' && slow.send('x: y\r\n'), 20);
+  onTestFinished(() => clearInterval(writing));
+  expect(await slow.closed).toMatch(answer);
+});
+
+test('a head has 15 s to come, as docs/limits.md says', async () => {
+  const { server } = await serve((_req, res) => void res.end());
+  expect(server.headersTimeout).toBe(15_000);
+});
+
 test('beyond the limit of an address the oldest idle connection that was not let in is closed', async () => {
   const pending: (() => void)[] = [];
   const { url } = await serve(

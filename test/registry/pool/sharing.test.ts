@@ -71,6 +71,24 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(await beat(a, agent)).toMatchObject({ kind: 'answered' });
   });
 
+  test("a line to join by names all addresses of the pool, its own gateway's first; so does the answer to who joins", async () => {
+    const url = await postgres.database();
+    const addresses = ['http://attic:47900', 'http://cellar:47900', 'http://lab:47900'];
+    const gateway = await startPooledRegistry(url, 'gw_a', { addresses });
+    const lineFor = async (own: string) => {
+      const made = await gateway.registry.newEnrollment(own);
+      if (made.kind === 'refused') throw new Error(made.message);
+      return made.body;
+    };
+    const { join, token } = await lineFor('http://cellar:47900');
+    const ordered = 'http://cellar:47900,http://attic:47900,http://lab:47900';
+    expect(join).toBe(`switchyard join ${ordered} ${token}`);
+    // Where this one is by another name, only those that are announced are the machine's to know.
+    expect((await lineFor('http://127.0.0.1:47900')).join).not.toContain('127.0.0.1');
+    const enrolled = await gateway.registry.handleEnroll(createAgent(systemClock).enroll(token));
+    expect(enrolled).toMatchObject({ body: { pool: { registries: addresses } } });
+  });
+
   test('its first heartbeat may come to another gateway than its enrolment, at once', async () => {
     const { a, b } = await twoGateways();
     for (let round = 0; round < 5; round += 1) {
@@ -136,6 +154,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => targetsAt(b)).toEqual([target]);
     expect(targetsAt(a)).toEqual([target]);
     expect(b.verifiedElsewhere).toContain(id);
+    await a.pool.refresh();
+    expect(a.verifiedElsewhere).toEqual([]);
   });
 
   test('one verifies a machine at a time, and who did not see the last result has to see it first', async () => {

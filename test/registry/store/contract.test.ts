@@ -164,6 +164,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
 
   test('applies the changes of one write together or not at all, and holds no other write back', async () => {
     const { store, reopened } = await open();
+    // A number that is no integer is what the schema of the table does not take.
     const results = await Promise.all([
       store.write([document('before', '1')]),
       store.write([document('bad', '1'), put({ enrolledAt: 1.5 }), document('bad', '2')]),

@@ -55,42 +55,6 @@ test('what is written comes back as it was', async () => {
   ]);
 });
 
-test('a later write takes the place of an earlier one, and a removal takes it away', async () => {
-  const path = newPath();
-  const { store } = await openTestStore(path);
-  const enrollment = { digest: 'd', expiresAt: Date.UTC(2027, 0) };
-  await keep(store, put({ sequence: 1 }), put({ id: 'prv_gone' }), document('d', '1'));
-  await keep(store, { kind: 'enrollment', enrollment });
-  await keep(
-    store,
-    put({ sequence: 2, verification: { ...storedProvider().verification, state: 'failed' } }),
-    { kind: 'provider_removed', id: 'prv_gone' },
-    { kind: 'enrollment_removed', digest: 'd' },
-    document('d', '2'),
-  );
-  await store.close();
-  const { providers, enrollments, documents } = kept(path);
-  expect(providers).toMatchObject([{ id: ID, sequence: 2, verification: { state: 'failed' } }]);
-  expect([enrollments, documents]).toEqual([[], { d: '2' }]);
-});
-
-test('writes are kept in the order in which they were sent, however many go together', async () => {
-  const path = newPath();
-  const { store } = await openTestStore(path);
-  const results = await Promise.all(
-    Array.from({ length: 2500 }, (_, n) =>
-      store.write([put({ sequence: n }), document(`${n % 7}`, `${n}`)]),
-    ),
-  );
-  expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['written']));
-  await store.close();
-  const { providers, documents } = kept(path);
-  expect(providers).toMatchObject([{ sequence: 2499 }]);
-  expect(documents).toEqual(
-    Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`${(2493 + i) % 7}`, `${2493 + i}`])),
-  );
-});
-
 test('writes that wait go into one transaction', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
@@ -100,23 +64,6 @@ test('writes that wait go into one transaction', async () => {
   );
   // Each transaction adds a page to the log; the thread takes some while the others are still sent.
   expect(statSync(`${path}-wal`).size).toBeLessThan(250 * 4096);
-});
-
-test('the changes of one write happen together or not at all, and others are not held back', async () => {
-  const path = newPath();
-  const { store } = await openTestStore(path);
-  // A number that is no integer is what the schema of the table does not take.
-  const results = await Promise.all([
-    store.write([document('before', '1')]),
-    store.write([document('bad', '1'), put({ enrolledAt: 1.5 }), document('bad', '2')]),
-    store.write([document('after', '1')]),
-  ]);
-  expect(results.map(({ kind }) => kind)).toEqual(['written', 'unwritten', 'written']);
-  expect(results[1]).toMatchObject({
-    message: expect.stringContaining('did not take this change'),
-  });
-  await store.close();
-  expect(kept(path).documents).toEqual({ before: '1', after: '1' });
 });
 
 test('a history is told newest first, of each provider its own', async () => {

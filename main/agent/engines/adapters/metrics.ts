@@ -119,7 +119,7 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?$/;
 /** Histogram buckets are most of the text and of no use here. */
 const isWanted = (name: string) => !name.endsWith('_bucket');
 
-/** The metrics of a large vLLM are some 3,000 lines; so many take 20 ms. */
+/** The metrics of a large vLLM are some 3,000 lines; reading this many takes 20 ms. */
 const MAX_LINES = 32_768;
 
 /** Reads a Prometheus text (exposition format 0.0.4); lines that do not parse are skipped, as are those beyond `MAX_LINES`. */

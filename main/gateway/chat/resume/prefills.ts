@@ -22,7 +22,7 @@ export interface Prefills {
    * time-out of 2 s, until the first upstream in this order is known to continue, or none is.
    */
   learn(candidates: readonly PrefillCandidate[]): Promise<void>;
-  /** It refused to continue, or began the answer anew: it is not asked again with this model for an hour. */
+  /** It refused to continue, or began the answer from the start: it is not asked again with this model for an hour. */
   refused(call: UpstreamCall): void;
   /** Its address, key or model changed. */
   forget(id: UpstreamId): void;

@@ -27,7 +27,7 @@ export interface BrokenAnswer {
   readonly request: ChatRequest;
   /** The dispatch of its last part. */
   readonly source: Dispatch;
-  /** The source was asked to continue and seems to have begun the answer anew. */
+  /** The source was asked to continue and seems to have begun the answer from the start. */
   readonly hasRestarted: boolean;
   readonly plan: FallbackPlan;
   readonly sent: readonly Buffer[];

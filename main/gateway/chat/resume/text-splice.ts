@@ -142,9 +142,9 @@ function chain(next: TextGate, first: TextGate): TextGate {
 }
 
 /**
- * Drops an echo of `partial`: a first piece that is all of it. Equal text in several pieces is either the
- * answer begun anew, which is rejected, or an answer that repeats itself, which is assumed only where `partial`
- * is periodic. Text with just the same beginning is passed whole, with a delay.
+ * Drops an echo of `partial`: a first piece that is all of it. Equal text in several pieces is either the answer
+ * begun from the start, which is rejected, or an answer that repeats itself, which is assumed only where `partial` is
+ * periodic. Text with just the same beginning is passed whole, with a delay.
  */
 function createEchoGate(partial: string, isExpected: boolean): TextGate {
   /** Length of the part of `partial` that is held back; null once it is decided. */

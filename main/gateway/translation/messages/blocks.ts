@@ -26,7 +26,7 @@ const NO_ARGUMENTS = 'The upstream called a tool with arguments that are no JSON
 
 /**
  * Tells an answer as blocks, one after the other, as the protocol has it. Where an upstream mixes the pieces of
- * several calls, those of the first are told as they come and the others at the end.
+ * several calls, those of the first are sent as they come and the others at the end.
  */
 export class MessageBlocks {
   readonly #emit: (event: BlockEvent) => void;

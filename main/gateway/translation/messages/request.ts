@@ -66,7 +66,7 @@ function checkAnswerable(reader: FieldReader): void {
   }
 }
 
-/** Below so many tokens of reasoning, this effort; Anthropic's smallest budget is 1024. */
+/** The effort for reasoning of fewer tokens than this; Anthropic's smallest budget is 1024. */
 const EFFORTS: readonly (readonly [budgetTokens: number, effort: string])[] = [
   [4096, 'low'],
   [16_384, 'medium'],

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 /** The channel on which changed circuits are announced. */
 export const NEWS_CHANNEL = 'switchyard_news';
 
-/** The figures of a gateway that says nothing for so long no longer count. */
+/** The figures of a gateway that says nothing for this long no longer count. */
 const FIGURES_MS = 5000;
 /** How long another gateway's wish for a probe is remembered. */
 const WANTED_MS = 2500;

@@ -35,7 +35,7 @@ export function createLeases(
     connection: Connection,
     leases: readonly (readonly [string, HeldLease])[],
   ): Promise<void> {
-    // The row stays, because its fence must not begin anew. A statement may arrive late, after this gateway has taken
+    // The row stays, because its fence must not start over. A statement may arrive late, after this gateway has taken
     // the lease again.
     await connection.query(
       `UPDATE switchyard.leases SET until = '-infinity'

@@ -117,6 +117,15 @@ ALTER TABLE switchyard.gateways
   ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
   ADD COLUMN requests bigint NOT NULL DEFAULT 0;`,
   },
+  {
+    worksWith: 1,
+    sql: `
+ALTER TABLE switchyard.gateways
+  ADD COLUMN verified bigint NOT NULL DEFAULT 0,
+  ADD COLUMN answers bigint NOT NULL DEFAULT 0,
+  ADD COLUMN fallbacks bigint NOT NULL DEFAULT 0,
+  ADD COLUMN tokens bigint NOT NULL DEFAULT 0;`,
+  },
 ];
 
 /**

@@ -1,13 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { Log } from '../../../platform/log.ts';
-import type {
-  GatewayFigures,
-  GatewayInPool,
-  PoolChanges,
-  PoolReply,
-  PoolRequest,
-  PoolStanding,
+import {
+  type GatewayFigures,
+  type GatewayInPool,
+  NO_TOTALS,
+  type PacedReply,
+  type PoolChanges,
+  type PoolReply,
+  type PoolRequest,
+  type PoolStanding,
 } from './protocol.ts';
 
 /** What the gateways of a pool share, as this one sees it; nothing here waits for the database to come back. */
@@ -46,7 +48,12 @@ export interface Lease {
   release(): void;
 }
 
-const UNKNOWN: PoolStanding = { database: 'away', problem: null, gateways: [] };
+const UNKNOWN: PoolStanding = {
+  database: 'away',
+  problem: null,
+  gateways: [],
+  totals: NO_TOTALS,
+};
 
 /** This thread's side of what the gateways share; the store is another client of the same thread. */
 export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
@@ -61,7 +68,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     switch (reply.kind) {
       case 'changes':
         for (const listener of changeListeners) listener(reply.changes);
-        return;
+        return taken(reply.kind);
+      case 'settled':
+        return taken(reply.kind);
       case 'standing':
         return note(reply.standing);
       case 'leased':
@@ -76,12 +85,16 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         for (const listener of newsListeners) listener();
         return;
       case 'opening':
-      case 'settled':
       case 'events':
       // Those are for the client of the store.
     }
   });
   worker.on('exit', () => held.loseAll());
+
+  /** After whatever else this thread has to do. */
+  function taken(what: PacedReply['kind']): void {
+    setImmediate(() => asked.tell({ kind: 'taken', what }));
+  }
 
   function note(now: PoolStanding): void {
     if (now.database !== standing.database) {

@@ -1,12 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { readChanges } from './reading.ts';
-import type {
-  GatewayFigures,
-  GatewayInPool,
-  GatewayStanding,
-  PoolChanges,
-  PoolWorkerData,
-} from './protocol.ts';
+import type { PoolChanges, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
 /** Reads what all gateways have committed, when it is announced and every now and then. */
@@ -24,16 +18,17 @@ interface ReaderDeps {
   readonly data: PoolWorkerData;
   readonly clock: Clock;
   readonly session: () => Session | null;
-  readonly onChanges: (changes: PoolChanges) => void;
+  /** Resolves once they are taken. */
+  readonly onChanges: (changes: PoolChanges) => Promise<void>;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Announcements within this time are read together. */
-const GATHER_MS = 20;
+/** Announcements within this time are read together: of many machines there are some at any moment. */
+const GATHER_MS = 100;
 /** Removals are kept for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
 /** Providers handed on at a time, so that the gateway's thread is never held up for long. */
-const PIECE = 100;
+const PIECE = 50;
 
 export function createPoolReader(deps: ReaderDeps): PoolReader {
   const { clock, data, onChanges } = deps;
@@ -52,7 +47,7 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
     while (!isLast) {
       const after = { revision: isComplete ? -1 : revision, isComplete };
       const page = await readChanges(session.reader, after, writer);
-      handOn(page.changes, onChanges);
+      await handOn(page.changes, onChanges);
       ({ revision, isLast } = page);
       isComplete = false;
     }
@@ -96,51 +91,18 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   };
 }
 
-function handOn(changes: PoolChanges, onChanges: (piece: PoolChanges) => void): void {
+async function handOn(changes: PoolChanges, onChanges: ReaderDeps['onChanges']): Promise<void> {
   const { providers, ...rest } = changes;
   const { enrollments, documents, removed, all } = rest;
   const count = enrollments.length + Object.keys(documents).length + removed.length;
   const isNothing = count === 0 && all === null;
-  if (!isNothing) onChanges({ ...rest, providers: [] });
+  if (!isNothing) await onChanges({ ...rest, providers: [] });
   for (let at = 0; at < providers.length; at += PIECE)
-    onChanges({
+    await onChanges({
       providers: providers.slice(at, at + PIECE),
       enrollments: [],
       documents: {},
       removed: [],
       all: null,
     });
-}
-
-/** Says that this gateway is there, and who else is. */
-export async function meet(
-  { reader }: Session,
-  { id, run, host, version }: GatewayInPool,
-  { revision, machines, in_flight, requests }: GatewayFigures & { readonly revision: number },
-): Promise<readonly GatewayStanding[]> {
-  await reader.query(
-    `INSERT INTO switchyard.gateways (id, run, host, version, revision, machines, in_flight, requests)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (id) DO UPDATE SET run = excluded.run, host = excluded.host, version = excluded.version,
-       revision = excluded.revision, machines = excluded.machines, in_flight = excluded.in_flight,
-       requests = excluded.requests, seen_at = clock_timestamp(),
-       started_at = CASE WHEN switchyard.gateways.run = excluded.run THEN switchyard.gateways.started_at
-         ELSE clock_timestamp() END`,
-    [id, run, host, version, revision, machines, in_flight, requests],
-  );
-  return readMembers(reader);
-}
-
-/** A gateway that was not there for a day is left out. */
-export function readMembers(connection: Session['reader']): Promise<readonly GatewayStanding[]> {
-  return connection.query<GatewayStanding>(
-    `SELECT g.id, g.host, g.version,
-       to_char(g.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
-       floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000)::float8 AS seen_ms,
-       greatest(0, p.revision - g.revision)::float8 AS behind, g.machines::float8 AS machines,
-       g.in_flight::float8 AS in_flight, g.requests::float8 AS requests,
-       (SELECT count(*) FROM switchyard.leases l WHERE l.holder = g.run AND l.until > clock_timestamp())::float8 AS leases
-     FROM switchyard.gateways g, switchyard.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
-     ORDER BY g.host, g.id`,
-  );
 }

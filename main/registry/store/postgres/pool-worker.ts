@@ -1,33 +1,41 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
+import { createDelivery, type Delivery } from './delivery.ts';
 import { exchange } from './exchange.ts';
+import { keepLeases } from './lease-keeper.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
-import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
-import type {
-  GatewayFigures,
-  GatewayStanding,
-  PoolReply,
-  PoolRequest,
-  PoolWorkerData,
+import { meet } from './members.ts';
+import { createPoolReader, type PoolReader } from './pool-reader.ts';
+import {
+  type GatewayFigures,
+  NO_FIGURES,
+  NO_TOTALS,
+  type PacedReply,
+  type PoolReply,
+  type PoolRequest,
+  type PoolStanding,
+  type PoolWorkerData,
 } from './protocol.ts';
 import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
 import { POOL_TIMES } from './times.ts';
+import type { SettledWrite } from '../protocol.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 /* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
 
 /** How often this gateway looks at the database, whatever was announced. */
 const LOOK_MS = 2000;
-/** How soon it notices that a lease could not be renewed. */
-const WATCH_MS = 250;
+/** Answers to writes that are handed on at a time: each is an HTTP response. */
+const ANSWERS = 50;
 
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
+  const paced = pacedBy(say);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
-  let gateways: readonly GatewayStanding[] = [];
-  const shown: Parts['shown'] = { figures: { machines: 0, in_flight: 0, requests: 0 } };
+  let members: Pick<PoolStanding, 'gateways' | 'totals'> = { gateways: [], totals: NO_TOTALS };
+  const shown: Parts['shown'] = { figures: NO_FIGURES };
   let cancelLook: (() => void) | null = null;
 
   const edges = {
@@ -46,14 +54,18 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     problem: () => problem,
   });
   const leases = createLeases(clock, data.gateway.run, times);
+  const keeping = keepLeases(leases, {
+    ...edges,
+    onLost: (name) => say({ kind: 'lost', name }),
+  });
   const queue = createWriteQueue({
     ...edges,
-    onSettled: (writes) => say({ kind: 'settled', writes }),
+    onSettled: (writes) => answerIn(paced.settled, writes),
   });
   const reader = createPoolReader({
     ...edges,
-    onChanges(changes) {
-      if (opening.isOver()) say({ kind: 'changes', changes });
+    async onChanges(changes) {
+      if (opening.isOver()) await paced.changes.send({ kind: 'changes', changes });
       else opening.add(changes);
     },
   });
@@ -73,6 +85,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   async function begin(now: Session): Promise<void> {
     const expired = 'DELETE FROM switchyard.enrollments WHERE expires_at <= $1';
     await now.reader.query(expired, [clock.now()]);
+    keeping.begin(now);
     await reader.begin(now);
     // First, so that a registry that begins may ask for leases at once.
     sayStanding('connected');
@@ -82,36 +95,42 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
 
   function sayStanding(database: 'connected' | 'away'): void {
     const why = database === 'away' ? problem : null;
-    say({ kind: 'standing', standing: { database, problem: why, gateways } });
+    say({ kind: 'standing', standing: { database, problem: why, ...members } });
   }
 
-  /** Renews what this gateway holds, reads what it may have missed, and meets the others. */
+  /** Reads what this gateway may have missed, and meets the others. */
   async function look(now: Session): Promise<void> {
     if (session() !== now) return;
-    await leases.renew(now.reader);
     await reader.refresh();
     if (session() !== now) return;
-    gateways = await meet(now, data.gateway, { ...shown.figures, revision: reader.revision() });
+    const figures = { ...shown.figures, revision: reader.revision() };
+    members = await meet(now.reader, data.gateway, figures);
     sayStanding('connected');
     cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
   }
 
-  function watchLeases(): void {
-    for (const name of leases.expired()) say({ kind: 'lost', name });
-    cancelWatch = clock.after(WATCH_MS, watchLeases);
-  }
-  let cancelWatch = clock.after(WATCH_MS, watchLeases);
-
   function end(): void {
     opening.cancel();
     cancelLook?.();
-    cancelWatch();
+    keeping.stop();
     keeper.stop();
     port.close();
   }
 
-  const parts = { ...edges, run: data.gateway.run, shown, queue, reader, leases, say };
+  const parts = { ...edges, run: data.gateway.run, shown, queue, reader, leases, paced, say };
   port.on('message', (request: PoolRequest) => void answer(request, parts, end));
+}
+
+type Paced = Readonly<Record<PacedReply['kind'], Delivery<PacedReply>>>;
+
+const pacedBy = (say: (reply: PacedReply) => void): Paced => ({
+  changes: createDelivery(say),
+  settled: createDelivery(say),
+});
+
+function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[]): void {
+  for (let at = 0; at < writes.length; at += ANSWERS)
+    void delivery.send({ kind: 'settled', writes: writes.slice(at, at + ANSWERS) });
 }
 
 interface Parts {
@@ -123,6 +142,7 @@ interface Parts {
   readonly queue: WriteQueue;
   readonly reader: PoolReader;
   readonly leases: Leases;
+  readonly paced: Paced;
   readonly say: (reply: PoolReply) => void;
   readonly problem: () => string;
 }
@@ -131,8 +151,10 @@ interface Parts {
 async function answer(request: PoolRequest, parts: Parts, end: () => void): Promise<void> {
   const { session, queue, reader, leases, say } = parts;
   switch (request.kind) {
-    case 'write':
-      return queue.add(request);
+    case 'writes':
+      return queue.add(request.writes);
+    case 'taken':
+      return parts.paced[request.what].taken();
     case 'events': {
       // A history shows what was written before it was asked for.
       await queue.drained();
@@ -165,6 +187,7 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
     case 'close':
       await queue.drained();
       await tried(parts, (now) => leases.releaseAll(now.reader), undefined);
+      await parts.paced.settled.idle();
       return end();
   }
 }

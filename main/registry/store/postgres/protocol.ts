@@ -1,5 +1,5 @@
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
-import type { StoreReply, StoreRequest } from '../protocol.ts';
+import type { StoreReply, StoreRequest, WriteRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
 import type { PoolTimes } from './times.ts';
 
@@ -27,8 +27,14 @@ export interface GatewayInPool {
   readonly version: string;
 }
 
+/** Replies that come in such numbers that the gateway's thread takes them one at a time. */
+export type PacedReply = Extract<PoolReply, { readonly kind: 'changes' | 'settled' }>;
+
 export type PoolRequest =
-  | StoreRequest
+  | Exclude<StoreRequest, WriteRequest>
+  | { readonly kind: 'writes'; readonly writes: readonly WriteRequest[] }
+  /** The last reply of that kind was taken. */
+  | { readonly kind: 'taken'; readonly what: PacedReply['kind'] }
   /** Granted only to who knows the last result on `subject`, a provider. */
   | {
       readonly kind: 'lease';
@@ -37,7 +43,7 @@ export type PoolRequest =
       readonly subject: { readonly id: string; readonly fence: number } | null;
     }
   | { readonly kind: 'release'; readonly name: string }
-  /** What the others are told of this gateway when it meets them next. */
+  /** What the others are told of this gateway at the next exchange. */
   | { readonly kind: 'figures'; readonly figures: GatewayFigures }
   /** Reads what others have written now instead of soon. */
   | { readonly kind: 'refresh'; readonly id: number }
@@ -88,16 +94,32 @@ export interface PoolStanding {
   readonly problem: string | null;
   /** As of the last look at the database. */
   readonly gateways: readonly GatewayStanding[];
+  /** Of all gateways that ever were in the pool, as of then. */
+  readonly totals: PoolTotals;
 }
 
+/** What a gateway has counted since it was set up, or all of a pool. */
+export interface PoolTotals {
+  readonly requests: number;
+  readonly answers: number;
+  readonly fallbacks: number;
+  /** Of prompts and answers. */
+  readonly tokens: number;
+}
+
+export const NO_TOTALS: PoolTotals = { requests: 0, answers: 0, fallbacks: 0, tokens: 0 };
+
 /** What a gateway does for its pool. */
-export interface GatewayFigures {
+export interface GatewayFigures extends PoolTotals {
   /** Those whose last heartbeat came to it. */
   readonly machines: number;
-  /** Chat requests under way, and all since it was set up. */
+  /** Those in good standing by a verdict that it made, in this run. */
+  readonly verified: number;
+  /** Chat requests under way. */
   readonly in_flight: number;
-  readonly requests: number;
 }
+
+export const NO_FIGURES: GatewayFigures = { ...NO_TOTALS, machines: 0, verified: 0, in_flight: 0 };
 
 export interface GatewayStanding extends GatewayFigures {
   readonly id: string;

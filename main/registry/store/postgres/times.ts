@@ -6,7 +6,7 @@ export interface PoolTimes {
   readonly startMs: number;
   /** How long a lease lasts that is not renewed: the work of a gateway that died waits as long. */
   readonly leaseMs: number;
-  /** Its holder stops so much earlier than others may begin. */
+  /** Its holder stops this much earlier than others may begin. */
   readonly marginMs: number;
 }
 

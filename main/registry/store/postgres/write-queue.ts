@@ -1,4 +1,3 @@
-import type { Clock } from '../../../platform/clock.ts';
 import type { SettledWrite, WriteRequest } from '../protocol.ts';
 import type { WriteResult } from '../store.ts';
 import { commit } from './commit.ts';
@@ -8,7 +7,7 @@ import { type Session, writerOf } from './session.ts';
 
 /** Writes that wait for their turn at the database. */
 export interface WriteQueue {
-  add(request: WriteRequest): void;
+  add(requests: readonly WriteRequest[]): void;
   /** Answers all that wait with `message`. */
   refuse(message: string): void;
   /** Resolves once nothing waits. */
@@ -17,7 +16,6 @@ export interface WriteQueue {
 
 interface QueueDeps {
   readonly data: PoolWorkerData;
-  readonly clock: Clock;
   readonly session: () => Session | null;
   /** Why there is no session. */
   readonly problem: () => string;
@@ -25,29 +23,17 @@ interface QueueDeps {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Heartbeats that arrive within this time share a commit. */
-const GATHER_MS = 5;
-/** Bounds a commit, because acknowledgements wait for all of it. */
-const MOST_TOGETHER = 500;
+/** Bounds a commit, because acknowledgements wait for all of it, and so do the commits of other gateways. */
+const MOST_TOGETHER = 100;
 /** More than 10,000 machines send within the time in which a database counts as gone. */
 const MOST_WAITING = 5000;
 
 export function createWriteQueue(deps: QueueDeps): WriteQueue {
-  const { data, clock, onSettled } = deps;
+  const { data, onSettled } = deps;
   const writer = { ...writerOf(data), shown: data.shown };
   const waiting: WriteRequest[] = [];
   let isCommitting = false;
-  let isArmed = false;
   const idle: (() => void)[] = [];
-
-  function arm(): void {
-    if (isArmed || isCommitting) return;
-    isArmed = true;
-    clock.after(GATHER_MS, () => {
-      isArmed = false;
-      void drain();
-    });
-  }
 
   async function drain(): Promise<void> {
     if (isCommitting) return;
@@ -84,13 +70,13 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
   }
 
   return {
-    add(request) {
-      if (waiting.length >= MOST_WAITING) {
-        onSettled(settled([request], `Too much waits for the pool's database ${data.shown}.`));
-        return;
-      }
-      waiting.push(request);
-      arm();
+    add(requests) {
+      const room = Math.max(0, MOST_WAITING - waiting.length);
+      waiting.push(...requests.slice(0, room));
+      const refused = requests.slice(room);
+      if (refused.length > 0)
+        onSettled(settled(refused, `Too much waits for the pool's database ${data.shown}.`));
+      void drain();
     },
     refuse,
     drained() {

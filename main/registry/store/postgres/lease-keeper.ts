@@ -1,0 +1,43 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Leases } from './leases.ts';
+import type { Session } from './session.ts';
+
+/** A lease lasts for five of these. */
+const RENEW_MS = 2000;
+/** How soon it is noticed that a lease could not be renewed. */
+const WATCH_MS = 250;
+
+interface KeeperEdges {
+  readonly clock: Clock;
+  readonly session: () => Session | null;
+  readonly onFailure: (error: unknown) => void;
+  readonly onLost: (name: string) => void;
+}
+
+/** Renews what this gateway holds, apart from the reading, which may be of all machines and take its time. */
+export function keepLeases(
+  leases: Leases,
+  { clock, session, onFailure, onLost }: KeeperEdges,
+): { begin(now: Session): void; stop(): void } {
+  let cancelRenewal = () => {};
+
+  async function renew(now: Session): Promise<void> {
+    if (session() !== now) return;
+    await leases.renew(now.reader);
+    cancelRenewal = clock.after(RENEW_MS, () => void renew(now).catch(onFailure));
+  }
+
+  function watch(): void {
+    for (const name of leases.expired()) onLost(name);
+    cancelWatch = clock.after(WATCH_MS, watch);
+  }
+  let cancelWatch = clock.after(WATCH_MS, watch);
+
+  return {
+    begin: (now) => void renew(now).catch(onFailure),
+    stop() {
+      cancelRenewal();
+      cancelWatch();
+    },
+  };
+}

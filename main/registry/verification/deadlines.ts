@@ -1,0 +1,56 @@
+import TinyQueue from 'tinyqueue';
+
+/** When each of many ids is due, the earliest at hand; those of one moment in the order in which they were set. */
+export interface Deadlines {
+  /** In place of the id's last one. */
+  set(id: string, ticks: number): void;
+  delete(id: string): void;
+  /** Infinity where there is none. */
+  earliestTicks(): number;
+  /** Removes and returns the earliest that is at or before `nowTicks`; null where there is none. */
+  takeDue(nowTicks: number): string | null;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly ticks: number;
+  /** Of two deadlines at the same time the one that was set first comes first. */
+  readonly turn: number;
+}
+
+const byTicks = (a: Entry, b: Entry) => (a.ticks === b.ticks ? a.turn - b.turn : a.ticks - b.ticks);
+/** Outdated entries stay in the queue until they are the earliest, or more than the others and these. */
+const MOST_OUTDATED = 64;
+
+export function createDeadlines(): Deadlines {
+  const current = new Map<string, Entry>();
+  let queue = new TinyQueue<Entry>([], byTicks);
+  let lastTurn = 0;
+
+  function earliest(): Entry | undefined {
+    for (let entry = queue.peek(); entry !== undefined; entry = queue.peek()) {
+      if (current.get(entry.id) === entry) return entry;
+      queue.pop();
+    }
+    return undefined;
+  }
+
+  return {
+    set(id, ticks) {
+      const entry = { id, ticks, turn: (lastTurn += 1) };
+      current.set(id, entry);
+      queue.push(entry);
+      if (queue.length <= 2 * current.size + MOST_OUTDATED) return;
+      queue = new TinyQueue([...current.values()], byTicks);
+    },
+    delete: (id) => void current.delete(id),
+    earliestTicks: () => earliest()?.ticks ?? Infinity,
+    takeDue(nowTicks) {
+      const entry = earliest();
+      if (entry === undefined || entry.ticks > nowTicks) return null;
+      queue.pop();
+      current.delete(entry.id);
+      return entry.id;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { createAgent, recordOf } from '../registry/world.ts';
+import { readFeed } from '../support/feed.ts';
+import { startGateway } from '../support/gateway.ts';
+import { postJson, send } from '../support/http.ts';
+import { runCli } from '../support/process.ts';
+import { controlOf } from '../support/tier.ts';
+
+const WORD = 'hunter2';
+
+/** Whoever wrote a password into an address did not mean it for anybody who may read the list. */
+const ADDRESSES = [
+  `http://us${WORD}er:${WORD}@127.0.0.1:1`,
+  `http://${WORD}@127.0.0.1:1/a/path?key=1`,
+  `http:\\\\us:${WORD}@127.0.0.1:1`,
+  `us:${WORD}@127.0.0.1:1`,
+  ` ftp://us:${WORD}@127.0.0.1:1`,
+  `http://us:${WORD}@not a name:1`,
+];
+
+test.each(ADDRESSES)(
+  'a user name or password in an agent’s address shows nowhere: %j',
+  async (url) => {
+    const lines: string[] = [];
+    const log: Log = (...line) => void lines.push(JSON.stringify(line));
+    const gateway = await startGateway({ AGENT: 'false' }, systemClock, log, openStore);
+    const { control, provider } = controlOf(gateway);
+    const feed = await readFeed(gateway.url);
+    const seen: string[] = [];
+    const get = async (path: string) => {
+      const { text, headers } = await send(gateway.url + path, { headers: control });
+      seen.push(text, JSON.stringify(headers));
+      return text;
+    };
+    const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
+    const { token } = JSON.parse(made.text) as { token: string };
+    const agent = createAgent(systemClock);
+    const host = { ...recordOf().host, hostname: '', tailnet_hostname: null };
+    const record = recordOf({ agent_url: url, host });
+    const tell = async ({ path, headers, body }: ReturnType<typeof agent.enroll>) => {
+      const sent = { headers: headers as Record<string, string>, body: String(body) };
+      const answer = await send(gateway.url + path, { method: 'POST', ...sent });
+      seen.push(answer.text);
+      return answer.status;
+    };
+    expect(await tell(agent.enroll(token))).toBe(200);
+    expect(await tell(agent.heartbeat(record))).toBe(200);
+    await expect.poll(async () => (await provider(agent.id)).verification.status).toBe('failed');
+    const changed = { ...record, models: ['third'], current_model: 'third' };
+    expect(await tell(agent.heartbeat(changed))).toBe(200);
+    expect(await tell(agent.heartbeat({ ...record, models: 7 }))).toBe(400);
+    expect(await tell(agent.heartbeat({ ...record, agent_url: [url] }))).toBe(400);
+    const list = await get('/api/v1/providers');
+    for (const path of [
+      `/api/v1/providers?q=${WORD}`,
+      `/api/v1/providers/${agent.id}`,
+      `/api/v1/providers/${agent.id}/history`,
+      '/api/v1/providers/notes',
+      '/api/v1/status',
+      '/api/v1/requests',
+      '/api/v1/history',
+      '/api/v1/agent',
+      '/api/v1/logs',
+      '/api/v1/about',
+      '/v1/models',
+      '/metrics',
+      '/readyz',
+    ])
+      await get(path);
+    seen.push((await postJson(`${gateway.url}/v1/chat/completions`, { messages: [] })).text);
+    for (const args of [
+      ['status'],
+      ['status', '--json'],
+      ['models'],
+      ['reset', agent.id],
+      ['doctor'],
+    ])
+      seen.push(JSON.stringify(await runCli({ DATA_DIR: gateway.dataDirectory }, ...args)));
+    seen.push(JSON.stringify(gateway.host.snapshot()), JSON.stringify(feed.events), ...lines);
+
+    expect(list).toContain(agent.id);
+    expect(feed.events.length).toBeGreaterThan(1);
+    for (const text of seen) expect(text).not.toContain(WORD);
+  },
+);

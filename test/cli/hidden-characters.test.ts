@@ -1,0 +1,134 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { AgentRecord } from '#shared/provider.ts';
+import { createAgent } from '../registry/world.ts';
+import { agentRecord, gpuDevice } from '../support/agent-record.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { listening } from '../support/listening.ts';
+import { runCli } from '../support/process.ts';
+import { startHost, soon } from '../support/two-hosts.ts';
+import { chunk, DONE, error, ROLE, sse, startUpstream, STOP } from '../support/upstream.ts';
+
+/** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
+const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085';
+const SEEN = 'tower⟨U+001B⟩[2J⟨U+000A⟩root: ok⟨U+202E⟩gnp.exe⟨U+0085⟩';
+/** Standard output of a command that is no terminal has nothing hidden but its own line breaks. */
+const HIDDEN = /[^\P{Cc}\n]|[\u061C\u200B\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
+
+/** A machine that calls everything so. */
+const record: AgentRecord = agentRecord({
+  chip: NAME,
+  current_model: NAME,
+  models: [NAME],
+  machine_model: NAME,
+  gpu: { count: 1, devices: [gpuDevice({ name: NAME })], total_memory_gb: 24, gpu_cores: null },
+  host: { ...agentRecord().host, hostname: NAME, platform: NAME, tailnet_hostname: NAME },
+  engine_model: NAME,
+  region: NAME,
+  agent_version: NAME,
+  agent_url: '',
+});
+
+/** An event of that model's. */
+const named = (event: string) =>
+  event.replace('"model":"m"', () => `"model":${JSON.stringify(NAME)}`);
+
+async function joined(host: Awaited<ReturnType<typeof startHost>>): Promise<void> {
+  const { token } = JSON.parse((await host.post('providers/enrollments')).text) as {
+    token: string;
+  };
+  const agent = createAgent({ now: Date.now });
+  for (const message of [agent.enroll(token), agent.heartbeat(record)]) {
+    const { path, headers, body } = message;
+    const answer = await send(host.url + path, {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body: body.toString(),
+    });
+    expect(answer).toMatchObject({ status: 200 });
+  }
+}
+
+test('no command prints a hidden character of a name from outside', async () => {
+  const DATA_DIR = temporaryDirectory();
+  const upstream = await startUpstream(
+    error(500, NAME),
+    sse(named(ROLE), named(chunk({ content: 'Hi.' })), named(STOP), DONE),
+    sse(
+      ROLE,
+      chunk({ content: 'Hi.' }),
+      `data: ${JSON.stringify({ error: { message: NAME } })}\n\n`,
+    ),
+  );
+  const host = await startHost({
+    DATA_DIR,
+    AGENT: 'false',
+    HOSTED_A_BASE_URL: upstream.url,
+    FAIL_THRESHOLD: '1',
+  });
+  await joined(host);
+  const run = (...args: string[]) => runCli({ DATA_DIR }, ...args);
+  const note = async (...args: string[]) => {
+    const { stdout, stderr } = await run(...args);
+    const said = stdout + stderr;
+    expect([args, HIDDEN.exec(said)?.[0]]).toEqual([args, undefined]);
+    return said;
+  };
+  await note('chat', '--model', NAME, 'Hello.');
+  await note('status');
+  await note('status', '--json');
+  await note('reset', 'hosted_a');
+  expect(await note('chat', 'Hello.')).toContain(SEEN);
+  expect(await note('chat', 'Hello.')).toContain('Hi.');
+  await note('models');
+  await note('pool', 'status');
+  await note('reset', NAME);
+  await soon(async () =>
+    expect(readFileSync(join(DATA_DIR, 'logs', 'switchyard.log'), 'utf8')).toContain('gnp.exe'),
+  );
+  expect(await note('logs', '-n', '100')).toContain(SEEN);
+  await note('logs', '-n', '100', '--json');
+});
+
+test('a gateway that refuses a machine puts nothing hidden on its terminal', async () => {
+  const body = JSON.stringify({ error: { message: NAME, code: 'invalid_token', type: 'x' } });
+  const port = await listening(
+    createServer((_req, res) =>
+      res.writeHead(401, { 'content-type': 'application/json' }).end(body),
+    ),
+  );
+  const settings = { DATA_DIR: temporaryDirectory(), AGENT: 'true' };
+  const { code, stderr } = await runCli(
+    settings,
+    'join',
+    `http://127.0.0.1:${port}`,
+    '0f'.repeat(32),
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain('gnp.exe');
+  expect(stderr).not.toMatch(HIDDEN);
+});
+
+test('an engine puts nothing hidden on the terminal of the doctor', async () => {
+  const port = await listening(
+    createServer((req, res) => {
+      const models = { object: 'list', data: [{ id: NAME, object: 'model', owned_by: NAME }] };
+      const said = req.url === '/v1/models' ? models : { error: { message: NAME }, version: NAME };
+      res.writeHead(req.url === '/v1/models' ? 200 : 500, { 'content-type': 'application/json' });
+      res.end(JSON.stringify(said));
+    }),
+  );
+  const { stdout, stderr } = await runCli(
+    {
+      DATA_DIR: temporaryDirectory(),
+      AGENT: 'true',
+      ENGINE_URL: `http://127.0.0.1:${port}`,
+    },
+    'doctor',
+  );
+  expect(stdout).toContain('gnp.exe');
+  expect(stdout + stderr).not.toMatch(HIDDEN);
+});

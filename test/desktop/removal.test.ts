@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createLoginItem } from '../../main/desktop/login-item.ts';
+import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
+import { createFakeElectron } from '../support/fake-electron.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { startDesktop } from './harness.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy/desktop');
+const ENTRY = '.config/autostart/io.github.switchyard.desktop';
+
+/** Homes of users who start the app at login: of the package, and an AppImage of one's own. */
+function homes() {
+  const root = temporaryDirectory();
+  const programs = { ann: '/opt/Switchyard/switchyard-desktop', ben: '/home/ben/S.AppImage' };
+  for (const [name, execPath] of Object.entries(programs)) {
+    const { app } = createFakeElectron();
+    const env = { HOME: join(root, name) };
+    createLoginItem({ app, platform: 'linux', env, execPath }).set(true);
+  }
+  return {
+    root,
+    left: () => Object.keys(programs).filter((name) => existsSync(join(root, name, ENTRY))),
+  };
+}
+
+/** Runs what the package manager runs, with stand-ins for what only root may do. */
+function beforeRemove(root: string, argument: string): string {
+  const tools = join(root, 'bin');
+  mkdirSync(tools);
+  const passwd = ['ann', 'ben', 'cy'].map((name) => `${name}:x:1:1::${join(root, name)}:/bin/sh`);
+  const scripts = {
+    getent: `echo "${passwd.join('\n')}"`,
+    runuser: `echo "as $2"\nshift 3\nexec "$@"`,
+  };
+  for (const [name, text] of Object.entries(scripts))
+    writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const script = join(DEPLOY, 'before-remove.sh');
+  const env = { PATH: `${tools}:${process.env['PATH']}` };
+  return execFileSync('sh', [script, argument], { encoding: 'utf8', env });
+}
+
+describe.runIf(process.platform !== 'win32')('before a deb or rpm package goes', () => {
+  test.each(['remove', '0'])('(%s) its login items go, each by its own user', (argument) => {
+    const { root, left } = homes();
+    expect(beforeRemove(root, argument)).toBe('as ann\n');
+    expect(left()).toEqual(['ben']);
+  });
+
+  test.each(['upgrade', '1'])('(%s) for a newer one, they stay', (argument) => {
+    const { root, left } = homes();
+    expect(beforeRemove(root, argument)).toBe('');
+    expect(left()).toEqual(['ann', 'ben']);
+  });
+});
+
+describe('the uninstaller of Windows', () => {
+  const script = readFileSync(join(DEPLOY, 'installer.nsh'), 'utf8');
+
+  test('deletes the login item by the name that Electron gives it, unless it makes room for an update', async () => {
+    const { app } = await startDesktop({ platform: 'win32' });
+    const packing = readFileSync(join(DEPLOY, '../../electron-builder.yml'), 'utf8');
+    expect(packing).toContain(`\nappId: ${app.userModelId}\n`);
+    const lines = script.split('\n').map((line) => line.trim());
+    const deleted = lines.filter((line) => line.startsWith('DeleteRegValue'));
+    const KEY = String.raw`DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion`;
+    expect(deleted).toEqual([
+      String.raw`${KEY}\Run" "${app.userModelId}"`,
+      String.raw`${KEY}\Explorer\StartupApproved\Run" "${app.userModelId}"`,
+    ]);
+    expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
+  });
+
+  test('deletes the command for terminals where the app has put it', () => {
+    const env = { LOCALAPPDATA: 'LOCAL' };
+    const command = createTerminalCommand({ platform: 'win32', env, execPath: 'S.exe' });
+    const path = command?.file.replace('LOCAL', '$LOCALAPPDATA').replaceAll('/', '\\');
+    expect(script).toContain(`Delete "${path}"`);
+  });
+});
