@@ -56,6 +56,8 @@ async function watchShifts(page: Page): Promise<() => Promise<number>> {
 async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
   const page = await openPage(demo.link);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  // The overview has a list as well, which goes as the page changes.
+  await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   await page.locator('.request').nth(rows).waitFor();
   return page;
 }
@@ -143,7 +145,11 @@ test('all requests of an earlier run are in the list and its filters, and each h
 
   await page.getByRole('link', { name: 'Failed 500' }).click();
   await page.getByLabel('Model', { exact: true }).selectOption('seldom');
-  expect(await page.locator('.request').getAttribute('data-id')).toBe('req_3');
+  const ids = () =>
+    page
+      .locator('.request')
+      .evaluateAll((shown) => shown.map((row) => row.getAttribute('data-id')));
+  await expect.poll(ids).toEqual(['req_3']);
 
   await page.evaluate(`location.hash = '#/requests/req_1'`);
   await page.reload();
