@@ -69,6 +69,7 @@ const SIZES = [320, 390, 1280].flatMap((width) =>
 test('the overview shows who is in the pool, what each does, and what of it is done here', async () => {
   const page = await opened(POOL);
   const card = page.getByRole('region', { name: 'Gateways of this pool' });
+  await card.waitFor();
   expect(await card.locator('.pool-totals dd').allInnerTexts()).toEqual([
     '3',
     '11 of 12',

@@ -77,7 +77,7 @@ test('each page has its number as a key, the question mark lists them, and one l
   await page.locator('h1').first().waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  expect(await page.evaluate(() => document.activeElement?.matches('main'))).toBe(true);
+  await page.waitForFunction(() => document.activeElement?.matches('main'));
 });
 
 test('a state says what it means on focus and on hover, and Escape takes it away', async () => {

@@ -17,7 +17,7 @@ test('a request shows up in the window without a reload', async () => {
   await page.getByText('No requests yet').waitFor();
   await ask(demo, true);
   await page.getByText('done', { exact: true }).first().waitFor();
-  expect(await page.locator('main').innerText()).toMatch(/Serving from\s+Local/i);
+  await expect.poll(() => page.locator('main').innerText()).toMatch(/Serving from\s+Local/i);
 });
 
 test('an upstream broken in the window is left by the next request', async () => {
