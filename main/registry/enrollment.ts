@@ -65,6 +65,8 @@ export async function enroll(
     open.putBack(enrollment);
     return unwritten(written.message);
   }
+  const { revision = null } = written;
+  if (revision !== null) entry.poolRevision = Math.max(entry.poolRevision ?? 0, revision);
   parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
   return answered({
     id: entry.id,
@@ -146,6 +148,7 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
     },
     { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
   );
+  entry.poolRevision = null;
   table.add(entry);
   return {
     entry,

@@ -30,6 +30,8 @@ export interface TableEntry {
   generation: number;
   /** The status that the history noted last; null before the first. */
   notedStatus: ProviderStatus | null;
+  /** The pool's, when it was last read or enrolled: 0 since the start, null while it is being enrolled. */
+  poolRevision: number | null;
   /** The registry's revision at its last change. */
   version: number;
 }
@@ -55,6 +57,7 @@ export function entryOf(
     isOwn: false,
     generation: 0,
     notedStatus: null,
+    poolRevision: 0,
     version: 0,
   };
 }

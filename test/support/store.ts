@@ -116,7 +116,7 @@ export async function unusable(path: string) {
 
 /** Writes and expects that it is kept. */
 export async function keep(store: Store, ...changes: readonly StoreChange[]): Promise<void> {
-  expect(await store.write(changes)).toEqual({ kind: 'written' });
+  expect(await store.write(changes)).toMatchObject({ kind: 'written' });
 }
 
 /** A database that is open in the thread of the test. */

@@ -22,10 +22,11 @@ export function createAbsorber(
 ): (changes: PoolChanges) => void {
   const { table, verifier } = parts;
 
-  function remove(id: string): void {
+  function remove(id: string, revision: number): void {
     const entry = table.get(id);
-    // One that this gateway has just enrolled is not in the database yet.
-    if (entry === undefined || entry.isOwn || entry.stored.pool === undefined) return;
+    if (entry === undefined || entry.isOwn) return;
+    // It has joined again since, or is about to.
+    if (entry.poolRevision === null || entry.poolRevision > revision) return;
     table.remove(id);
     gone(id);
     verifier.removed(id);
@@ -33,13 +34,13 @@ export function createAbsorber(
 
   return (changes) => {
     const { providers, enrollments, removed, all } = changes;
-    for (const { kind, id } of removed) {
-      if (kind === 'provider') remove(id);
+    for (const { kind, id, revision } of removed) {
+      if (kind === 'provider') remove(id, revision);
       if (kind === 'enrollment') open.drop(id);
     }
     if (all !== null) {
-      const there = new Set(all);
-      for (const { id } of table.all()) if (!there.has(id)) remove(id);
+      const there = new Set(all.ids);
+      for (const { id } of table.all()) if (!there.has(id)) remove(id, all.revision);
     }
     for (const enrollment of enrollments) open.putBack(enrollment);
     for (const each of providers) absorb(each, parts);
@@ -68,11 +69,13 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
   if (entry === undefined) {
     const lastHeartbeatTicks = clock.ticks() - (ageMs ?? 0);
     const added = entryOf(provider, { lastHeartbeatTicks, gatewaySecret });
+    added.poolRevision = written.revision;
     table.add(added);
     added.notedStatus = table.status(added);
     verifier.verifiedElsewhere(provider.id);
     return;
   }
+  entry.poolRevision = written.revision;
   const before = entry.stored;
   const merged = mergedProvider(entry, written);
   entry.stored = merged.provider;

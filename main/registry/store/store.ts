@@ -117,7 +117,8 @@ export interface Store {
  * gateway wrote stands against it.
  */
 export type WriteResult =
-  | { readonly kind: 'written' }
+  /** `revision` is that of a shared database. */
+  | { readonly kind: 'written'; readonly revision?: number }
   | { readonly kind: 'unwritten'; readonly message: string }
   | Superseded;
 

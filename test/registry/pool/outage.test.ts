@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
 import {
   IMPATIENT as times,
+  openShared,
   type PooledRegistry,
   startPooledRegistry,
 } from '../../support/pool.ts';
@@ -130,7 +131,31 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       postgres.resume();
     }
     await expect.poll(() => databaseOf(a)).toBe('connected');
-    expect(await a.store.write([document('n', '1')])).toEqual({ kind: 'written' });
+    expect(await a.store.write([document('n', '1')])).toMatchObject({ kind: 'written' });
+  });
+
+  test('what could not be written is taken back before the database is read again', async () => {
+    const { store, pool } = await openShared(await postgres.database(), 'gw_a', times);
+    const [most, workMs] = [5000, 0.4];
+    let settled = 0;
+    const settledWhenRead = Promise.withResolvers<number>();
+    postgres.pause();
+    try {
+      const first = Promise.withResolvers<void>();
+      const write = async (n: number) => {
+        await store.write([document('n', `${n}`)]);
+        const endAt = performance.now() + workMs;
+        while (performance.now() < endAt);
+        settled += 1;
+        first.resolve();
+      };
+      for (let n = 0; n < most; n += 1) void write(n);
+      pool.onChanges(({ all }) => void (all !== null && settledWhenRead.resolve(settled)));
+      await first.promise;
+    } finally {
+      postgres.resume();
+    }
+    expect(await settledWhenRead.promise).toBe(most);
   });
 
   test('a gateway that starts without it begins with nothing, and has everything once it is there', async () => {

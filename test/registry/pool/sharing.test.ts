@@ -183,6 +183,15 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => verify(b, agent.id)).toMatchObject({ recorded: { kind: 'recorded' } });
   });
 
+  test('one that is removed elsewhere as soon as it has joined here is gone here as well', async () => {
+    const { a, b } = await twoGateways();
+    const agent = createAgent(systemClock);
+    await b.registry.handleEnroll(agent.enroll(await tokenOf(b)));
+    expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    expect(await a.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    await expect.poll(() => b.registry.get(agent.id)).toBeNull();
+  });
+
   test('a result is dropped where the machine has changed at the other gateway meanwhile', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);

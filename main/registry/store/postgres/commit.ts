@@ -108,7 +108,7 @@ BEGIN
       FOR c IN SELECT value FROM jsonb_array_elements(w) LOOP
         PERFORM pg_temp.apply_change(c, rev, me);
       END LOOP;
-      results := results || jsonb_build_array('written');
+      results := results || jsonb_build_array('written', rev);
     EXCEPTION
       WHEN SQLSTATE 'SY001' THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
@@ -132,7 +132,9 @@ export async function prepareCommits(connection: Connection): Promise<void> {
 }
 
 type Settled =
-  readonly ['written'] | readonly ['refused', string, string] | readonly ['unwritten', string];
+  | readonly ['written', number]
+  | readonly ['refused', string, string]
+  | readonly ['unwritten', string];
 
 /** Writes all requests in one transaction; each is applied whole or not at all. */
 export async function commit(
@@ -149,7 +151,7 @@ export async function commit(
 }
 
 function resultOf(settled: Settled | undefined, shown: string): WriteResult {
-  if (settled?.[0] === 'written') return { kind: 'written' };
+  if (settled?.[0] === 'written') return { kind: 'written', revision: settled[1] };
   if (settled?.[0] !== 'refused') {
     const code = settled?.[1] ?? 'unknown';
     return { kind: 'unwritten', message: explainDatabase({ kind: 'refused', code }, shown) };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { StoreOpening } from '../protocol.ts';
 import type { StoredState } from '../store.ts';
-import type { PoolChanges, PoolProvider } from './protocol.ts';
+import type { PoolChanges } from './protocol.ts';
 import type { PoolTimes } from './times.ts';
 
 /** What is read before the registry is there to take it. */
@@ -48,10 +48,25 @@ export function createOpening({ clock, times, say, problem }: OpeningDeps): Pool
 }
 
 function stateOf(pieces: readonly PoolChanges[]): StoredState {
-  const last = new Map<string, PoolProvider['provider']>();
-  for (const { providers } of pieces)
-    for (const { provider } of providers) last.set(provider.id, provider);
-  const enrollments = pieces.flatMap((piece) => piece.enrollments);
-  const documents = Object.fromEntries(pieces.flatMap((piece) => Object.entries(piece.documents)));
-  return { providers: [...last.values()], enrollments, documents };
+  const providers = new Map<string, StoredState['providers'][number]>();
+  const enrollments = new Map<string, StoredState['enrollments'][number]>();
+  const documents = new Map<string, string>();
+  for (const piece of pieces) {
+    const there = piece.all === null ? null : new Set(piece.all.ids);
+    for (const known of [providers, enrollments])
+      for (const id of known.keys()) if (there?.has(id) === false) known.delete(id);
+    for (const { kind, id } of piece.removed) {
+      if (kind === 'provider') providers.delete(id);
+      if (kind === 'enrollment') enrollments.delete(id);
+      if (kind === 'document') documents.delete(id);
+    }
+    for (const { provider } of piece.providers) providers.set(provider.id, provider);
+    for (const enrollment of piece.enrollments) enrollments.set(enrollment.digest, enrollment);
+    for (const [name, json] of Object.entries(piece.documents)) documents.set(name, json);
+  }
+  return {
+    providers: [...providers.values()],
+    enrollments: [...enrollments.values()],
+    documents: Object.fromEntries(documents),
+  };
 }

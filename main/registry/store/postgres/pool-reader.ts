@@ -35,14 +35,14 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   const writer = writerOf(data);
   let revision = -1;
   let readTicks = -Infinity;
-  let running: Promise<void> | null = null;
-  /** It begins when the running one has ended, and sees what was committed until then. */
+  let last: Promise<unknown> = Promise.resolve();
+  /** It begins when those before it have ended, and sees what was committed until then. */
   let queued: Promise<void> | null = null;
   let isArmed = false;
 
-  async function read(session: Session): Promise<void> {
+  async function read(session: Session, all: boolean): Promise<void> {
     const startedTicks = clock.ticks();
-    let isComplete = startedTicks - readTicks > GAP_MS;
+    let isComplete = all || startedTicks - readTicks > GAP_MS;
     let isLast = false;
     while (!isLast) {
       const after = { revision: isComplete ? -1 : revision, isComplete };
@@ -54,30 +54,30 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
     readTicks = startedTicks;
   }
 
-  /** One reading at a time, and one that waits, however many ask; a failure gives the session up. */
+  /** One after the other: of two at once, the older could bring back what the newer has seen removed. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const result = last.then(work, work);
+    last = result;
+    return result;
+  }
+
+  /** However many ask, one waits for its turn; a failure gives the session up. */
   function readAgain(): Promise<void> {
-    if (running === null) return start();
-    queued ??= running.then(() => {
+    queued ??= inTurn(async () => {
       queued = null;
-      return start();
+      const session = deps.session();
+      if (session === null) return;
+      try {
+        await read(session, false);
+      } catch (error) {
+        if (deps.session() === session) deps.onFailure(error);
+      }
     });
     return queued;
   }
 
-  function start(): Promise<void> {
-    const session = deps.session();
-    if (session === null) return Promise.resolve();
-    running = read(session)
-      .catch(deps.onFailure)
-      .finally(() => (running = null));
-    return running;
-  }
-
   return {
-    async begin(session) {
-      readTicks = -Infinity;
-      await read(session);
-    },
+    begin: (session) => inTurn(() => read(session, true)),
     wake() {
       if (isArmed) return;
       isArmed = true;

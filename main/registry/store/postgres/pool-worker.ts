@@ -12,6 +12,7 @@ import {
   NO_FIGURES,
   NO_TOTALS,
   type PacedReply,
+  type PoolChanges,
   type PoolReply,
   type PoolRequest,
   type PoolStanding,
@@ -65,7 +66,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const reader = createPoolReader({
     ...edges,
     async onChanges(changes) {
-      if (opening.isOver()) await paced.changes.send({ kind: 'changes', changes });
+      if (opening.isOver()) await tellIn(paced, changes);
       else opening.add(changes);
     },
   });
@@ -131,6 +132,15 @@ const pacedBy = (say: (reply: PacedReply) => void): Paced => ({
 function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[]): void {
   for (let at = 0; at < writes.length; at += ANSWERS)
     void delivery.send({ kind: 'settled', writes: writes.slice(at, at + ANSWERS) });
+}
+
+/**
+ * What this gateway wrote is answered before it is read: its memory knows then who has joined, and has taken back what
+ * could not be written.
+ */
+async function tellIn({ settled, changes: delivery }: Paced, changes: PoolChanges): Promise<void> {
+  await settled.idle();
+  await delivery.send({ kind: 'changes', changes });
 }
 
 interface Parts {

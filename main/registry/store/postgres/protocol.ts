@@ -71,13 +71,14 @@ export interface PoolChanges {
   readonly documents: Readonly<Record<string, string>>;
   readonly removed: readonly Removed[];
   /** All ids there are, after a gap too long to know what was removed in it; null otherwise. */
-  readonly all: readonly string[] | null;
+  readonly all: { readonly ids: readonly string[]; readonly revision: number } | null;
 }
 
 export interface Removed {
   readonly kind: 'provider' | 'enrollment' | 'document';
   /** The name of a document. */
   readonly id: string;
+  readonly revision: number;
 }
 
 export interface PoolProvider {
@@ -86,6 +87,8 @@ export interface PoolProvider {
   readonly ageMs: number | null;
   /** The record is left out, because this run of this gateway wrote it. */
   readonly isOwnReport: boolean;
+  /** Of its last change. */
+  readonly revision: number;
 }
 
 export interface PoolStanding {

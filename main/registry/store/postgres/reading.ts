@@ -49,7 +49,11 @@ const pageSchema = z.object({
   enrollments: z.array(z.unknown()),
   documents: z.array(z.unknown()),
   removed: z.array(
-    z.object({ kind: z.enum(['provider', 'enrollment', 'document']), id: z.string() }),
+    z.object({
+      kind: z.enum(['provider', 'enrollment', 'document']),
+      id: z.string(),
+      revision: count,
+    }),
   ),
   all: z.array(z.string()).nullable(),
 });
@@ -89,7 +93,7 @@ export async function readChanges(
       }),
       documents: documentsOf(page.documents),
       removed: page.removed satisfies readonly Removed[],
-      all: page.all,
+      all: page.all === null ? null : { ids: page.all, revision: page.revision },
     },
     revision: isLast ? page.revision : last,
     isLast,
@@ -103,6 +107,7 @@ function poolProviderOf(row: z.infer<typeof poolRowSchema>): PoolProvider {
     provider: { ...provider, pool: { generation, fence, isOwn } },
     ageMs: row.age_ms,
     isOwnReport: row.is_own_report,
+    revision: row.revision,
   };
 }
 
