@@ -22,6 +22,9 @@ const E2E = [
 /** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
 const WALL = ['test/{wall,properties}/**/*.test.ts'];
 
+/** Laws of the databases: files of SQLite, and a real PostgreSQL that several gateways share. */
+const STORE = ['test/registry/{pool,store}/**/*.test.ts'];
+
 /** Laws of the HTTP interface, with the clients that people use. */
 const CONTRACT = ['test/contract/**/*.test.ts'];
 
@@ -72,11 +75,13 @@ export default defineConfig({
       project('e2e', E2E, WINDOW, BUILT),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),
+      project('store', STORE, E2E),
       project('wall', WALL),
       project('contract', CONTRACT),
       project('unit', UNIT, [
         ...WINDOW,
         ...E2E,
+        ...STORE,
         ...WALL,
         ...CONTRACT,
         ...ENGINE,
