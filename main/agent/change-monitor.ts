@@ -84,6 +84,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
 
   function resumed(): void {
     engines.look();
+    telemetry.look();
     registration.now();
   }
 

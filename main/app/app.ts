@@ -20,6 +20,7 @@ import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
+import type { HttpClient } from '../platform/http/types.ts';
 import { logFile, type Log } from '../platform/log.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
@@ -182,8 +183,14 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...trayControls(config, machine, gateway),
     controlLink: () => gateway.controlLink(),
     changed,
-    resumed: () => machine.resumed(),
+    resumed: () => wakeUp(http, [gateway, providers, machine]),
   };
+}
+
+/** What was known before a sleep is asked again, over connections that were made since. */
+function wakeUp(http: HttpClient, parts: readonly { resumed(): void }[]): void {
+  http.dropIdle();
+  for (const part of parts) part.resumed();
 }
 
 function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {

@@ -54,6 +54,8 @@ export interface Providers {
   /** The machines that serve `local` where no engine is set. */
   pick(): LocalChoice;
   start(): void;
+  /** The machine has woken from sleep. */
+  resumed(): void;
   stop(): Promise<void>;
 }
 
@@ -139,6 +141,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       registry.start();
       verifier.start();
     },
+    resumed: () => registry.resumed(),
     async stop() {
       await verifier.stop();
       await registry.stop();

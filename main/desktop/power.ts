@@ -54,8 +54,9 @@ export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps)
     void change('drained');
   });
   powerMonitor.on('resume', () => {
-    host.resumed();
+    // First: the heartbeat that follows says that the machine takes work.
     void wake();
+    host.resumed();
   });
   void wake();
 }

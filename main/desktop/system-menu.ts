@@ -102,6 +102,8 @@ function updateEntry({ means, state }: UpdatesView): MenuEntry {
         : { kind: 'text', text: `Version ${state.version} is there: get it as you got this one` };
     case 'downloading':
       return { kind: 'text', text: `Downloading version ${state.version}…` };
+    case 'installing':
+      return { kind: 'text', text: `Restarting into version ${state.version}…` };
     case 'ready':
       return action(`Restart into version ${state.version}`);
     case 'waiting':

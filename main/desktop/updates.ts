@@ -35,7 +35,10 @@ export type UpdateState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'newest' }
   | { readonly kind: 'looking' }
-  | { readonly kind: 'available' | 'downloading' | 'ready' | 'waiting'; readonly version: string }
+  | {
+      readonly kind: 'available' | 'downloading' | 'ready' | 'waiting' | 'installing';
+      readonly version: string;
+    }
   | { readonly kind: 'failed'; readonly why: string };
 
 const FIRST_LOOK_MS = 60_000;
@@ -69,7 +72,6 @@ export function createUpdates(deps: UpdateDeps): Updates {
   const { means, clock, inFlight } = deps;
   let state: UpdateState = { kind: 'idle' };
   let loading: Promise<UpdaterApi> | null = null;
-  let hasEnded = false;
   let cancel = clock.after(FIRST_LOOK_MS, lookBySelf);
 
   function become(next: UpdateState): void {
@@ -79,7 +81,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
 
   function fail(error: unknown): void {
     const why = messageOf(error);
-    if (hasEnded) deps.startAgain(why);
+    if (state.kind === 'installing') deps.startAgain(why);
     else become({ kind: 'failed', why });
   }
 
@@ -116,9 +118,10 @@ export function createUpdates(deps: UpdateDeps): Updates {
       become({ kind: 'waiting', version });
       return;
     }
+    // The end of the gateway tells of changes as well, and each would install once more.
+    become({ kind: 'installing', version });
     use(async (updater) => {
       await deps.end();
-      hasEnded = true;
       updater.quitAndInstall(false, true);
     });
   }
@@ -130,6 +133,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
       switch (state.kind) {
         case 'looking':
         case 'downloading':
+        case 'installing':
           return;
         case 'available':
           if (means === 'tell') return;

@@ -40,6 +40,8 @@ export interface Gateway extends ChangeHandlers {
   stop(graceMs: number): Promise<void>;
   /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
   askForModels(): void;
+  /** The machine has woken from sleep. */
+  resumed(): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
   readonly feed: LiveFeed;
@@ -119,6 +121,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
+    resumed: () => healthChecks.checkNow(),
     snapshot: () => feed.snapshot(),
     load: () => loadOf(admission.view().running, stats.view()),
     url: lifecycle.url,

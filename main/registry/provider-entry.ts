@@ -22,6 +22,8 @@ export interface TableEntry {
   isVerifiedHere: boolean;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
+  /** No heartbeat has come since this computer woke from sleep. */
+  isAwaited: boolean;
   /** A verification run is in progress. */
   isVerifying: boolean;
   /** The agent of this process. */
@@ -53,6 +55,7 @@ export function entryOf(
     isHeardHere: false,
     isVerifiedHere: false,
     lastHeartbeatTicks,
+    isAwaited: false,
     isVerifying: false,
     isOwn: false,
     generation: 0,

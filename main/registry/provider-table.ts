@@ -12,8 +12,10 @@ export interface ProviderTable {
   remove(id: string): void;
   /** Must be called after each change of an entry. */
   touch(entry: TableEntry): void;
-  /** Notes a heartbeat; returns whether the machine had counted as silent. */
+  /** Notes a heartbeat; returns whether the machine is back: it had counted as silent, or was awaited. */
   noteHeartbeat(entry: TableEntry): boolean;
+  /** This computer has woken: nothing is known of the machines until their next heartbeat, which is awaited. */
+  resumed(): void;
   silentMs(entry: TableEntry): number;
   /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
   survey(visit: (entry: TableEntry, silentMs: number) => void): void;
@@ -95,7 +97,12 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
       const wasGivenUp = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasGivenUp) targets = null;
       entry.lastHeartbeatTicks = ticks;
-      return wasGivenUp;
+      const isBack = wasGivenUp || entry.isAwaited;
+      entry.isAwaited = false;
+      return isBack;
+    },
+    resumed() {
+      for (const entry of entries.values()) entry.isAwaited = true;
     },
     silentMs,
     survey(visit) {

@@ -59,6 +59,8 @@ export type Standing = 'none' | 'paused' | 'meant';
 export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   /** Starts to watch for silence. */
   start(): void;
+  /** This computer has woken from sleep: the next heartbeat of each machine counts as its return. */
+  resumed(): void;
   stop(): Promise<void>;
   handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
   handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
@@ -124,6 +126,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       sweep.start();
       sharing?.start();
     },
+    resumed: () => table.resumed(),
     async stop() {
       sharing?.stop();
       await sweep.stop();

@@ -12,7 +12,7 @@ export interface VerifierNews {
   readonly engineHealth: boolean;
   /** Its uptime has fallen. */
   readonly rebooted: boolean;
-  /** It was `stale` or `offline` and is back. */
+  /** It was `stale` or `offline` and is back, or this computer was asleep. */
   readonly returned: boolean;
   /** The owner requests a run now, with a test inference; a run in progress counts. */
   readonly requested: boolean;

@@ -129,12 +129,13 @@ describe('a page', () => {
   });
 
   test('that does not answer is asked about once, and opened anew on request', async () => {
-    const { window, windows, boxes, clicks } = await startDesktop();
+    const { window, windows, boxes, clicks, logged } = await startDesktop();
     const hung = window();
     hung.emit('unresponsive');
     hung.emit('unresponsive');
     await settle();
     expect(boxes).toHaveLength(1);
+    expect(logged).toContain('page_unresponsive');
     expect(windows).toHaveLength(1);
     hung.emit('responsive');
     clicks.push(1);

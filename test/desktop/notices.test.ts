@@ -59,6 +59,28 @@ describe('the owner is told', () => {
   });
 });
 
+test('each cause comes with the button that helps', () => {
+  const down: Scene = { ok: false, configured: ['local'], localHealth: 'unavailable' };
+  const spent = { period: 'day', limit: 5, spent: 5 } as const;
+  const scenes: readonly Scene[] = [
+    { skipped: { hosted_a: 'credentials' } },
+    { skipped: { hosted_b: 'quota' } },
+    { budgets: { hosted_c: spent } },
+    { failedMachines: 1 },
+    down,
+  ];
+  const actions = scenes.flatMap((scene) =>
+    noticesOf(factsOf(scene)).map(({ button }) => button.action),
+  );
+  expect(actions).toEqual([
+    'configure hosted_a',
+    'configure hosted_b',
+    'configure hosted_c',
+    'open-failed-machines',
+    'open-window',
+  ]);
+});
+
 describe('a notification', () => {
   const REFUSED: Scene = { skipped: { hosted_a: 'credentials' } };
 

@@ -11,7 +11,7 @@ describe('sleep', () => {
     expect(preferences.now()).toMatchObject({ isDrainedForSleep: true });
     power.emit('resume');
     await settle();
-    expect(host.calls.slice(-2)).toEqual(['resumed', 'machine on']);
+    expect(host.calls.slice(-2)).toEqual(['machine on', 'resumed']);
     expect(preferences.now()).toMatchObject({ isDrainedForSleep: false });
   });
 

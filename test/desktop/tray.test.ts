@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFakeHost } from './fixtures.ts';
+import { createFakeHost, type Scene } from './fixtures.ts';
 import { startDesktop } from './harness.ts';
 
 beforeEach(() => {
@@ -92,6 +92,43 @@ describe('the tray', () => {
   );
 });
 
+test('its menu has everything, since clicks on the icon may never arrive', async () => {
+  const host = createFakeHost({ open: ['hosted_a'], inFlight: { local: 2 } });
+  const { tray } = await startDesktop({
+    host,
+    updater: { means: 'tell', load: () => Promise.reject(new Error('none')) },
+    terminalCommand: { file: '/x', isOn: () => false, set: () => undefined },
+  });
+  expect(tray().menu.items.map(({ label, type }) => label ?? type)).toEqual([
+    'Serving from Local · 2 in flight',
+    'Groq: keeps failing',
+    'separator',
+    'Copy base URL (http://localhost:47900/v1)',
+    'Open window',
+    'Open in browser',
+    'Join a gateway…',
+    'separator',
+    'Pause this machine',
+    'Drain this machine',
+    'Try Groq again now',
+    'Never spend money (Local only)',
+    'Warm up on-demand automatically (it is ready)',
+    'separator',
+    'Start at login',
+    'Stay awake while requests run',
+    'Keep API keys in the keychain (none was found, they are in a file)',
+    'Command "switchyard" in the terminal',
+    'separator',
+    'Open logs',
+    'Diagnostics',
+    'Check for updates',
+    'Look for updates every day',
+    'About Switchyard',
+    'separator',
+    'Quit (2 requests in flight)',
+  ]);
+});
+
 describe('its actions', () => {
   test('copies the base URL that it shows', async () => {
     const { tray, copied } = await startDesktop();
@@ -138,6 +175,9 @@ describe('its other switches', () => {
     tray().menu.click('Resume this machine');
     await vi.advanceTimersByTimeAsync(0);
     expect(host.calls).toContain('machine on');
+    tray().menu.click('Pause this machine');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toContain('machine paused');
   });
 
   test('hold spending', async () => {
@@ -148,8 +188,11 @@ describe('its other switches', () => {
     expect(tray().menu.item('Never spend money').checked).toBe(true);
   });
 
-  test('try an upstream again whose circuit is open, and no other', async () => {
-    const { tray, host } = await startDesktop({ host: createFakeHost({ open: ['hosted_a'] }) });
+  test.each<[string, Scene]>([
+    ['whose circuit is open', { open: ['hosted_a'] }],
+    ['that is passed over', { skipped: { hosted_a: 'quota' } }],
+  ])('try an upstream again %s, and no other', async (_which, scene) => {
+    const { tray, host } = await startDesktop({ host: createFakeHost(scene) });
     expect(tray().menu.items.filter(({ label }) => label?.startsWith('Try '))).toHaveLength(1);
     tray().menu.click('Try Groq again now');
     expect(host.calls).toContain('reset hosted_a');

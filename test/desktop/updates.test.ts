@@ -111,6 +111,22 @@ describe('updates', () => {
     expect(host.calls).toContain('stop');
   });
 
+  test('are installed once, whatever changes while the gateway ends', async () => {
+    const { updater, click, host } = await started();
+    host.change({ inFlight: { local: 1 } });
+    await click('Check for updates');
+    updater.emit('update-downloaded', { version: '2.0.0' });
+    await click('Restart into version 2.0.0');
+    for (let count = 0; count < 3; count++) {
+      host.change({});
+      await settle();
+    }
+    host.finishStop();
+    await settle();
+    expect(host.calls.filter((call) => call === 'stop')).toHaveLength(1);
+    expect(updater.calls).toEqual(['look', 'install']);
+  });
+
   test.each([
     ['the gateway fails to stop', new Error('no'), ['look', 'install'], []],
     ['the installer fails', undefined, ['look', 'install'], ['relaunch', 'exit 1']],

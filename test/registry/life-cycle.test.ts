@@ -66,6 +66,16 @@ test('one heartbeat brings a machine back', async () => {
   expect(world.news.at(-1)).toMatchObject([world.agent.id, { returned: true, material: false }]);
 });
 
+test('after a sleep of the gateway the first heartbeat of a machine counts as its return, and no other', async () => {
+  const world = await withMachine();
+  world.registry.resumed();
+  const { length } = world.news;
+  await world.beat(world.agent);
+  await world.beat(world.agent);
+  expect(world.news.slice(length)).toMatchObject([[world.agent.id, { returned: true }]]);
+  expect(world.status()).toBe('serving');
+});
+
 test('a machine leaves the default list after 24 h and is forgotten after 30 days', async () => {
   const world = await withMachine();
   const { agent, clock, registry } = world;

@@ -27,6 +27,8 @@ export const CARD: GpuDevice = {
 /** Telemetry that a test sets. */
 export interface SetTelemetry extends TelemetryWatch {
   now: Telemetry;
+  /** How often it was to be read anew at once. */
+  looks: number;
   /** Replaces fields of the one GPU. */
   card(part: Partial<GpuDevice>): void;
 }
@@ -48,7 +50,9 @@ export function setTelemetry(): SetTelemetry {
       const { gpus } = telemetry.now;
       telemetry.now = { ...telemetry.now, gpus: { ...gpus, devices: [{ ...CARD, ...part }] } };
     },
+    looks: 0,
     start() {},
+    look: () => void (telemetry.looks += 1),
     read: () => telemetry.now,
     stop: () => Promise.resolve(),
   };

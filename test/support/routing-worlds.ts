@@ -302,6 +302,7 @@ function loaded(configured: ReadonlySet<UpstreamId>): Config {
 /** A way out at whose end upstreams behave as the stage says. */
 function createScriptedClient(stage: Stage): HttpClient {
   return {
+    dropIdle() {},
     close: () => Promise.resolve(),
     send(request, listener) {
       let isOver = false;

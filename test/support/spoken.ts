@@ -25,6 +25,7 @@ interface Sent {
 function createSpokenClient() {
   const sent = new Map<string, Sent>();
   const client: HttpClient = {
+    dropIdle() {},
     close: () => Promise.resolve(),
     send({ origin }, listener) {
       const abort = () => void (call.isAborted = true);

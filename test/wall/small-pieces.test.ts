@@ -60,6 +60,7 @@ function answered(call: (http: HttpClient) => unknown): Keeper {
       exchange.listener = listener;
       return exchange;
     },
+    dropIdle() {},
     close: () => Promise.resolve(),
   };
   const held = [call(http), exchange];

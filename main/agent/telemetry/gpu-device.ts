@@ -59,6 +59,8 @@ export interface GpuCollector {
   read(): GpuReading;
   /** Resolves when no round is under way. */
   settled(): Promise<unknown>;
+  /** Reads anew at once, whatever is known. */
+  look(): void;
   /** Resolves once every process that was started is gone. */
   stop(): Promise<void>;
 }

@@ -108,7 +108,14 @@ export function createNvidiaCollector(
     return { kind: 'devices', devices, problems };
   }
 
-  return createPollCollector(poll, { clock, intervalMs, source: TOOL });
+  const collector = createPollCollector(poll, { clock, intervalMs, source: TOOL });
+  return {
+    ...collector,
+    look() {
+      asked = null;
+      collector.look();
+    },
+  };
 }
 
 const isTooNew = (message: string) => message.includes('is not a valid field');

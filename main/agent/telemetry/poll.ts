@@ -43,17 +43,19 @@ export function createPollCollector(
   let devices: readonly GpuDevice[] = [];
   let failures = 0;
   let stopping = new AbortController();
+  let waking = new AbortController();
   let running: Promise<void> | null = null;
   let round: Promise<unknown> = Promise.resolve();
 
   async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      waking = new AbortController();
       const finished = finishedRound(poll(signal), source, clock);
       round = finished;
       const result = await finished;
       if (signal.aborted) return;
       take(result);
-      await sleep(clock, pauseMs(result), signal);
+      await sleep(clock, pauseMs(result), AbortSignal.any([signal, waking.signal]));
       if (result.kind === 'failed' && result.gone !== null)
         await withTimeout(result.gone, { clock, signal });
     }
@@ -86,6 +88,7 @@ export function createPollCollector(
       return { state: 'reading', devices, problems: last.problems };
     },
     settled: () => round,
+    look: () => waking.abort(),
     async stop() {
       stopping.abort();
       if (running !== null) await withTimeout(running, { clock, ms: STOP_WAIT_MS });

@@ -112,8 +112,15 @@ export function createLibrary(
     return { kind: 'devices', devices, problems: [] };
   }
 
+  const gpus = createPollCollector(poll, { clock, intervalMs, source: LIBRARY });
   return {
-    gpus: createPollCollector(poll, { clock, intervalMs, source: LIBRARY }),
+    gpus: {
+      ...gpus,
+      look() {
+        rounds = 0;
+        gpus.look();
+      },
+    },
     facts: () => facts ?? NO_FACTS,
     memory: () =>
       memory !== null && clock.ticks() - memory.ticks <= 3 * intervalMs ? memory : null,

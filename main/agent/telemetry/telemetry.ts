@@ -32,6 +32,8 @@ export interface TelemetryWatch {
   start(): void;
   /** Returns at once. */
   read(): Telemetry;
+  /** Reads the GPUs anew at once. A tailnet comes up after the network, and is left to its turn. */
+  look(): void;
   stop(): Promise<void>;
 }
 
@@ -84,6 +86,9 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
         tailnet: tailnet.read(),
         problems: reading.problems,
       };
+    },
+    look() {
+      for (const part of [library.gpus, ...collectors]) part.look();
     },
     async stop() {
       await Promise.all(parts.map((part) => part.stop()));

@@ -9,6 +9,8 @@ export interface HealthChecks {
   opened(id: string, how: Opening): void;
   /** Takes over circuits that an earlier run left open. */
   start(): void;
+  /** Checks each open circuit now, as after a sleep. */
+  checkNow(): void;
   stop(): void;
 }
 
@@ -141,6 +143,9 @@ export function createHealthChecks({
       for (const id of circuits.ids()) {
         if (circuits.at(id).breaker.state.kind === 'open') begin(id, false);
       }
+    },
+    checkNow() {
+      for (const [id, circuit] of open) schedule(id, circuit, 0);
     },
     stop() {
       isStopped = true;

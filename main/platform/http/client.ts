@@ -15,6 +15,10 @@ export function createHttpClient(): HttpClient {
   return {
     send: (request, listener) =>
       (request.origin.startsWith('http:') ? plain : tls).send(request, listener),
+    dropIdle() {
+      plain.dropIdle();
+      tls.dropIdle();
+    },
     close: async () => {
       await Promise.all([plain.close(), tls.close()]);
     },
@@ -44,6 +48,12 @@ function createPlainClient(connectTimeoutMs: number): HttpClient {
       const kept = request.fresh ? undefined : origin.idle.pop();
       const connection = kept ?? new PlainConnection(origin, connectTimeoutMs);
       return connection.send(request, listener);
+    },
+    dropIdle() {
+      for (const { idle } of origins.values()) {
+        // Taken out first: a closed one leaves the list only when its socket tells.
+        for (const connection of idle.splice(0)) connection.destroy();
+      }
     },
     close() {
       for (const { open } of origins.values()) {

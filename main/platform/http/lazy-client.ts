@@ -26,6 +26,7 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
       void begin(request, exchange);
       return exchange;
     },
+    dropIdle: () => loaded?.dropIdle(),
     close: async () => {
       const client = await loading?.catch(() => null);
       await client?.close();

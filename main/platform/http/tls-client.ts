@@ -28,7 +28,9 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
         factory: (url, clientOptions) => new TrackedClient(url, clientOptions),
       }),
   };
-  const pooled = new Agent(options);
+  let pooled = new Agent(options);
+  /** Their requests are being finished. */
+  const retired = new Set<Agent>();
   // With pipelining 0 undici does not keep connections alive.
   const single = new Agent({ ...options, pipelining: 0 });
   return {
@@ -37,11 +39,18 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
       // Bytes on a kept connection that came before this request must be seen before it is written. undici
       // waits for the end of the present turn, whose poll of the sockets may be over; so it is called in the next.
       if (request.fresh) dispatch(single, request, exchange);
-      else setImmediate(dispatch, pooled, request, exchange);
+      else setImmediate(() => dispatch(pooled, request, exchange));
       return exchange;
     },
+    dropIdle() {
+      const before = pooled;
+      pooled = new Agent(options);
+      retired.add(before);
+      // Idle connections are closed at once, the others behind their request.
+      void before.close().then(() => retired.delete(before));
+    },
     close: async () => {
-      await Promise.all([pooled.destroy(), single.destroy()]);
+      await Promise.all([pooled, single, ...retired].map((agent) => agent.destroy()));
     },
   };
 }

@@ -64,6 +64,8 @@ export interface ResponseListener {
  */
 export interface HttpClient {
   send(request: HttpRequest, listener: ResponseListener): Exchange;
+  /** Closes idle connections, as after a sleep, which most of them do not survive; those in use are left alone. */
+  dropIdle(): void;
   close(): Promise<void>;
 }
 

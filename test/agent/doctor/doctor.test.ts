@@ -35,6 +35,7 @@ const CARD: GpuReading = {
 function telemetry(gpus: GpuReading): TelemetryWatch {
   return {
     start: () => {},
+    look: () => {},
     stop: () => Promise.resolve(),
     read: () => ({
       gpus,

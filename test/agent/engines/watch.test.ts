@@ -64,6 +64,7 @@ function countingHttp() {
   const http = createHttpClient();
   let running = 0;
   const counting: HttpClient = {
+    dropIdle: () => http.dropIdle(),
     close: () => http.close(),
     send(request, listener) {
       running += 1;

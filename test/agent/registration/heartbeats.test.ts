@@ -264,14 +264,15 @@ describe('a heartbeat', () => {
   });
 });
 
-test('a heartbeat comes at once when the system says that it has woken', async () => {
+test('a heartbeat comes at once when the system says that it has woken, and the GPU is read anew', async () => {
   const ownRegistry = hearingRegistry();
-  const { agent, clock } = await startAgent({ ownRegistry });
+  const { agent, clock, telemetry } = await startAgent({ ownRegistry });
   await until(() => ownRegistry.statuses.length === 1);
   clock.advance(1000);
   agent.resumeFromSuspend();
   await until(() => ownRegistry.statuses.length > 1);
   expect(ownRegistry.statuses).toHaveLength(2);
+  expect(telemetry.looks).toBe(1);
 });
 
 describe('the pause after', () => {

@@ -48,6 +48,7 @@ function started(script: string | null, ...known: readonly GpuDevice[]) {
     start() {},
     stop: () => Promise.resolve(),
     settled: () => library.settled,
+    look() {},
     read: reading,
   });
   collector.start();
@@ -92,6 +93,14 @@ test('an answer is renewed after five minutes', async () => {
     clock.advance(INTERVAL_MS);
     await round();
   }
+  expect(tools.runs).toHaveLength(2);
+});
+
+test('a look asks at once, whatever is known', async () => {
+  const { tools, collector, round } = started(smi(CARD), LIBRARY_CARD);
+  await round();
+  collector.look();
+  await until(() => tools.runs.length > 1);
   expect(tools.runs).toHaveLength(2);
 });
 

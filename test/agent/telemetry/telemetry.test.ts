@@ -99,6 +99,14 @@ describe('systeminformation', () => {
     }
   });
 
+  test('is asked for cards at once by a look, whatever is known of them', async () => {
+    const { runs, round, gpus } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
+    await round();
+    gpus.look();
+    await until(() => runs.length === 2);
+    expect(runs[1]?.args).toEqual(['graphics']);
+  });
+
   test('is asked for cards without live values only every five minutes', async () => {
     const { clock, runs, round } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
     await round();

@@ -25,6 +25,7 @@ const NO_HTTP: HttpClient = {
   send() {
     throw new Error('nothing is sent');
   },
+  dropIdle() {},
   close: () => Promise.resolve(),
 };
 

@@ -266,6 +266,41 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(Buffer.concat(all).equals(body)).toBe(true);
   });
 
+  test('idle connections are dropped on request, and what is under way goes on', async () => {
+    let whole = () => {};
+    const server = await startByteServer(protocol, (socket, _n, head) => {
+      if (!head.startsWith('GET /slow')) socket.write(HI);
+      else {
+        socket.write(`${OK}content-length: 2\r\n\r\nh`);
+        whole = () => socket.write('i');
+      }
+    });
+    const slow = send(server.origin, { path: '/slow' });
+    await slow.head;
+    await send(server.origin).end;
+    await nextTurn();
+    const [, kept] = server.connections;
+    if (kept === undefined) throw new Error('there was no second connection');
+    const left = gone(kept);
+    client.dropIdle();
+    // Sent before the closed connection has told of it.
+    expect(await send(server.origin).end).toBeNull();
+    await left;
+    expect(server.connections).toHaveLength(3);
+    whole();
+    expect(await slow.end).toBeNull();
+    expect(slow.text).toBe('hi');
+  });
+
+  test('a request that is about to be written when idle connections are dropped is answered', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    await send(server.origin).end;
+    await nextTurn();
+    const next = send(server.origin);
+    client.dropIdle();
+    expect(await next.end).toBeNull();
+  });
+
   test('the end of the client ends what is under way', async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(OK));
     const heard = send(server.origin);

@@ -38,6 +38,7 @@ function startClient() {
         hasLeft: () => true,
       };
     },
+    dropIdle: () => void did.push('drop idle'),
     close: () => Promise.resolve(void did.push('close')),
   };
   return { client, did, listeners, loads: () => loads, load: () => loading.resolve(real), loading };
@@ -124,6 +125,17 @@ test('an aborted exchange has no events, not even when the client cannot be load
   loading.reject(new Error('no such module'));
   await turn();
   expect(listener.heard).toEqual([]);
+});
+
+test('a client that was never used has no idle connection to drop, a loaded one is told', async () => {
+  const { client, did, loads, load } = startClient();
+  client.dropIdle();
+  expect(loads()).toBe(0);
+  client.send(REQUEST, hearing());
+  load();
+  await turn();
+  client.dropIdle();
+  expect(did).toEqual(['send', 'drop idle']);
 });
 
 test('a client that was never used has nothing to close', async () => {
