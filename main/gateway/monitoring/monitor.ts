@@ -38,6 +38,8 @@ export interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
+  /** What a machine goes by; null where it is not known. */
+  readonly nameOf: (id: string) => string | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
@@ -142,6 +144,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes,
     latencies,
     routed: deps.routed,
+    nameOf: deps.nameOf,
     listener: feed,
     usage,
     traffic,
@@ -149,7 +152,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   });
   return {
     logs,
-    requests: createRequestReader({ rows: () => logs.rows(), usage }),
+    requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
     circuits,
     latencies,
     predictions,
