@@ -1,7 +1,5 @@
+import type { MachineNames } from './ids.ts';
 import type { RequestRow } from './live.ts';
-
-/** What machines go by, by id: their owner's names, else those of their hosts. */
-export type MachineNames = Readonly<Record<string, string>>;
 
 /** The machines that the requests asked, as the first of them that has a name has it. */
 export function machinesIn(rows: readonly RequestRow[]): MachineNames {

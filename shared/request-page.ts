@@ -1,5 +1,5 @@
 import type { RequestRow } from './live.ts';
-import type { MachineNames } from './machine-names.ts';
+import type { MachineNames } from './ids.ts';
 import type { FacetValues, FilterCounts, Narrowing, RequestFilter } from './request-filter.ts';
 
 /** Which of the requests that the gateway keeps. */

@@ -1,5 +1,4 @@
-import type { UpstreamId } from './ids.ts';
-import type { MachineNames } from './machine-names.ts';
+import type { MachineNames, UpstreamId } from './ids.ts';
 
 /** Tokens of an exchange with an upstream. */
 export interface Tokens {

@@ -1,4 +1,4 @@
-import type { MachineNames } from '#shared/machine-names.ts';
+import type { MachineNames } from '#shared/ids.ts';
 import { t } from './t.ts';
 
 /** What machines are called: by name, and where two have the same one by id too. */

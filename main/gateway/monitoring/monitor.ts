@@ -78,7 +78,7 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps): Monitor {
-  const { clock, config, http, log, pickLocal, app } = deps;
+  const { clock, config, http, pickLocal, app } = deps;
   const stats = createStats();
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
@@ -138,13 +138,10 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   });
   const traffic = createTraffic();
   const logs = createRequestLogs({
-    clock,
-    log,
+    ...deps,
     stats,
     outcomes,
     latencies,
-    routed: deps.routed,
-    nameOf: deps.nameOf,
     listener: feed,
     usage,
     traffic,

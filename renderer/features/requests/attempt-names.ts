@@ -1,5 +1,6 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { machinesIn, type MachineNames } from '#shared/machine-names.ts';
+import type { MachineNames } from '#shared/ids.ts';
+import { machinesIn } from '#shared/machine-names.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { distinctNames, shortId } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';

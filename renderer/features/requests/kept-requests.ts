@@ -7,7 +7,7 @@ import {
   type Narrowing,
   REQUEST_FILTERS,
 } from '#shared/request-filter.ts';
-import type { MachineNames } from '#shared/machine-names.ts';
+import type { MachineNames } from '#shared/ids.ts';
 import type { RequestPage } from '#shared/request-page.ts';
 import { REQUESTS_PER_PAGE } from '../../api/requests.ts';
 
