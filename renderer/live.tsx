@@ -23,6 +23,7 @@ import { History } from './features/history/history.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
+import { feedLabels } from './features/requests/attempt-names.ts';
 import { OpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import { Settings } from './features/settings/settings.tsx';
@@ -120,7 +121,12 @@ export function Live(props: LiveProps) {
         </>
       )}
       {route.page !== 'requests' && (
-        <OpenRequest {...{ data, now, details }} requests={props.requests} rows={data.requests} />
+        <OpenRequest
+          {...{ data, now, details }}
+          labels={feedLabels(data)}
+          requests={props.requests}
+          rows={data.requests}
+        />
       )}
     </>
   );

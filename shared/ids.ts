@@ -19,3 +19,6 @@ export function mapUpstreams<T>(make: (id: UpstreamId) => T): Record<UpstreamId,
   // Every id of the list becomes a key, which fromEntries cannot tell the compiler.
   return Object.fromEntries(UPSTREAM_IDS.map((id) => [id, make(id)])) as Record<UpstreamId, T>;
 }
+
+/** What machines go by, by id: their owner's names, else those of their hosts. */
+export type MachineNames = Readonly<Record<string, string>>;

@@ -17,6 +17,8 @@ export interface AttemptRow {
   readonly upstream: UpstreamId;
   /** The machine of the local tier that was asked; null elsewhere. */
   readonly provider: string | null;
+  /** What it went by then, kept for when it is gone; null where it had no name, or an earlier version wrote the row. */
+  readonly machine: string | null;
   readonly cause: AttemptCause;
   readonly startMs: number;
   /** Predicted time of the first content; null with too few samples. */

@@ -82,6 +82,11 @@ function says({ id, model, caller, attempts }: RequestRow, text: string): boolea
     caller?.key,
     caller?.address,
     caller?.userAgent,
-    ...attempts.flatMap((attempt) => [attempt.model, attempt.error, attempt.provider]),
+    ...attempts.flatMap((attempt) => [
+      attempt.model,
+      attempt.error,
+      attempt.provider,
+      attempt.machine,
+    ]),
   ].some((part) => part?.toLowerCase().includes(text) === true);
 }

@@ -1,4 +1,5 @@
 import type { RequestRow } from './live.ts';
+import type { MachineNames } from './ids.ts';
 import type { FacetValues, FilterCounts, Narrowing, RequestFilter } from './request-filter.ts';
 
 /** Which of the requests that the gateway keeps. */
@@ -18,4 +19,6 @@ export interface RequestPage {
   readonly counts: FilterCounts;
   /** Of all that are kept. */
   readonly facets: FacetValues;
+  /** Of the machines that the kept requests asked; those that are gone go by their last names. */
+  readonly machines: MachineNames;
 }

@@ -1,4 +1,4 @@
-import type { UpstreamId } from './ids.ts';
+import type { MachineNames, UpstreamId } from './ids.ts';
 
 /** Tokens of an exchange with an upstream. */
 export interface Tokens {
@@ -98,8 +98,8 @@ export interface HistoryMachine {
 
 /** `GET /api/v1/history` */
 export interface HistoryReport extends UsageHistory {
-  /** What the machines in it go by: their owner's names, else those of their hosts. Those that are gone are left out. */
-  readonly names: Readonly<Record<string, string>>;
+  /** Of the machines in it; those that are gone are left out. */
+  readonly names: MachineNames;
 }
 
 /** What was used, as it is kept: by ids. */

@@ -71,6 +71,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
+    nameOf: deps.providers.nameOf,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => admission.view(),

@@ -6,6 +6,9 @@ const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 const LIST = new Intl.ListFormat(LANGUAGE);
 
+/** For sorting words as people do, and numbers in them as numbers. */
+export const COLLATOR = new Intl.Collator(LANGUAGE, { numeric: true });
+
 /** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`, `4 days`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`;

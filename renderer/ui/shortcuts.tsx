@@ -12,13 +12,13 @@ const GO = TABS.map(({ page, hash }, index) => ({
 
 const { keyboard } = t.shell;
 const ROWS = [
-  ...GO.map(({ key, text }) => ({ keys: key, text })),
-  { keys: SEARCH_KEY, text: keyboard.search },
+  ...GO.map(({ key, text }) => ({ keys: [key], text })),
+  { keys: [SEARCH_KEY], text: keyboard.search },
   { keys: keyboard.keys.moves, text: keyboard.moves },
   { keys: keyboard.keys.open, text: keyboard.open },
   { keys: keyboard.keys.turn, text: keyboard.turn },
   { keys: keyboard.keys.close, text: keyboard.close },
-  { keys: HELP_KEY, text: keyboard.help },
+  { keys: [HELP_KEY], text: keyboard.help },
 ];
 
 /** The keys of the window, and the sheet that lists them. */
@@ -34,9 +34,11 @@ export function Shortcuts() {
         <Modal title={keyboard.title} closing={t.shell.close} onClose={() => setIsOpen(false)}>
           <dl className="shortcuts">
             {ROWS.map(({ keys, text }) => (
-              <div key={keys}>
+              <div key={text}>
                 <dt>
-                  <kbd>{keys}</kbd>
+                  {keys.map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
                 </dt>
                 <dd>{text}</dd>
               </div>

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import type { RequestPage } from '#shared/request-page.ts';
-import { request } from '../renderer/builders.ts';
+import { attempt, request } from '../renderer/builders.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
 import { directoryWith } from '../support/kept-requests.ts';
+import { machineAt, startTier } from '../support/tier.ts';
+import { completion, json, startUpstream } from '../support/upstream.ts';
+import { recordOf } from '../registry/world.ts';
 
 const KEPT = 300;
 
@@ -78,4 +81,33 @@ test('without a database the list holds what the feed shows', async () => {
   await chat(url, HELLO);
   const { data } = await pageAt(url, '');
   expect(data.map(({ state }) => state)).toEqual(['failed']);
+});
+
+test('a machine goes by its name now, and once it is removed by the one that it had when it was asked', async () => {
+  const upstream = await startUpstream(json(200, completion('hi')));
+  const record = { host: { ...recordOf().host, hostname: 'tower' } };
+  const machine = machineAt(upstream, { record });
+  const { url, control } = await startTier([machine]);
+  await chat(url, HELLO);
+  const first = await pageAt(url, '');
+  expect(first.data[0]?.attempts).toMatchObject([{ provider: machine.id, machine: 'tower' }]);
+  expect(first.machines).toEqual({ [machine.id]: 'tower' });
+
+  const address = `${url}/api/v1/providers/${machine.id}`;
+  const headers = { 'content-type': 'application/json', ...control };
+  const body = JSON.stringify({ name: 'Attic', note: '' });
+  await send(`${address}/note`, { method: 'PUT', headers, body });
+  expect((await pageAt(url, 'text=tower')).machines).toEqual({ [machine.id]: 'Attic' });
+
+  await send(address, { method: 'DELETE', headers: control });
+  expect((await pageAt(url, '')).machines).toEqual({ [machine.id]: 'tower' });
+});
+
+test('rows of an earlier version, which kept no names of machines, are read', async () => {
+  const asked = attempt({ provider: 'prv_1' });
+  const { machine: _, ...before } = asked;
+  const { url } = await startAfter([], [JSON.stringify({ ...ROWS[1], attempts: [before] })]);
+  const { data, machines } = await pageAt(url, '');
+  expect(data[0]?.attempts).toEqual([asked]);
+  expect(machines).toEqual({});
 });

@@ -5,7 +5,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
 import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
-import { minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
+import { type Increment, minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
@@ -22,12 +22,19 @@ const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 
 
 const idOf = (n: number) => `prv_${String(n).repeat(32)}`;
 
-/** What an earlier run kept of ten machines. */
-function directoryWithMachines(): string {
+/** A data directory in which an earlier run has counted this. */
+function directoryWith(increments: readonly Increment[]): string {
   const dataDirectory = temporaryDirectory();
   const opened = openUsageDatabase(join(dataDirectory, 'usage.db'), Date.now());
   if (opened.kind === 'unusable') throw new Error(opened.message);
-  const increments = Array.from({ length: 200 }, (_, n) => ({
+  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [] });
+  opened.db.close();
+  return dataDirectory;
+}
+
+/** Of ten machines. */
+function machinesInUse(): readonly Increment[] {
+  return Array.from({ length: 200 }, (_, n) => ({
     place: {
       at: minuteOf(Date.now()) - (n % 20) * 60_000,
       upstream: 'local',
@@ -44,9 +51,18 @@ function directoryWithMachines(): string {
       firstTokens: 1,
     },
   }));
-  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [] });
-  opened.db.close();
-  return dataDirectory;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Requests that one upstream answered, by how many hours ago it was. */
+function requestsAgo(callsByHours: readonly (readonly [number, number])[]): readonly Increment[] {
+  return callsByHours.flatMap(([hours, calls]) => {
+    const at = minuteOf(Date.now() - hours * HOUR_MS);
+    const place = { at, provider: '', model: '', key: '' };
+    const figures = { ...NO_USAGE, calls, outputTokens: 100 * calls };
+    return ['', 'hosted_a'].map((upstream) => ({ place: { ...place, upstream }, figures }));
+  });
 }
 
 /** The registry has a name for the first, a name of its owner's for the second, and has removed the others. */
@@ -63,7 +79,7 @@ const REGISTRY = {
   documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
 };
 
-async function start() {
+async function start(counted = machinesInUse()) {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
   const env = {
     SWITCHYARD_PORT: '0',
@@ -77,7 +93,7 @@ async function start() {
   const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
-    { loaded, dataDirectory: directoryWithMachines(), windowDirectory: WINDOW_DIRECTORY },
+    { loaded, dataDirectory: directoryWith(counted), windowDirectory: WINDOW_DIRECTORY },
     {
       openStore: remembering(REGISTRY),
       openUsage: openUsageStore,
@@ -139,5 +155,54 @@ test.each([
     expect(await axeViolations(page)).toEqual([]);
     const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
     expect(over).toBeLessThanOrEqual(0);
+  },
+);
+
+const HOURS_AGO = [
+  [0.5, 1],
+  [5, 2],
+  [72, 4],
+  [480, 8],
+] as const;
+
+const dayOf = (hoursAgo: number) => new Date(Date.now() - hoursAgo * HOUR_MS).toDateString();
+
+const CLOCK = /^\d\d:\d\d$/;
+const DAY_AND_CLOCK = /^\w{3},? \d{1,2} \w{3,4}, \d\d:\d\d$/;
+const DAY = /^\w{3},? \d{1,2} \w{3,4}$/;
+
+/** Of each range: what it comes to, its steps in which something happened, and how a step is called. */
+const RANGES = [
+  { name: 'Hour', calls: 1, most: 1, steps: 1, label: CLOCK },
+  { name: 'Day', calls: 3, most: 2, steps: 2, label: CLOCK },
+  { name: 'Week', calls: 7, most: 4, steps: 3, label: DAY_AND_CLOCK },
+  // The first two may be of one day.
+  { name: 'Month', calls: 15, most: 8, steps: dayOf(0.5) === dayOf(5) ? 3 : 4, label: DAY },
+] as const;
+
+test.each(['click', 'keyboard'] as const)(
+  'each range has its own figures and says where it begins, and the table stays open, by %s',
+  async (means) => {
+    const { link } = await start(requestsAgo(HOURS_AGO));
+    const page = await openPage(link);
+    await page.getByRole('link', { name: 'History' }).first().click();
+    await page.getByText('Show as a table').click();
+    await page.getByRole('link', { name: 'Hour', exact: true }).focus();
+    for (const { name, calls, most, steps, label } of RANGES) {
+      const range = page.getByRole('link', { name, exact: true });
+      if (means === 'click') await range.click();
+      else await page.keyboard.press('Enter');
+      await range.and(page.locator('[aria-current]')).waitFor();
+      await page.getByRole('img', { name: `Hosted A: ${calls}; highest ${most} at` }).waitFor();
+      const requests = page.locator('.chart').first();
+      expect(await requests.innerText()).toContain(`peak ${most}`);
+      const ends = await requests.locator('.chart-ends span').allInnerTexts();
+      expect(ends).toEqual([expect.stringMatching(label), 'now']);
+      const rows = page.getByRole('region', { name: 'By time' }).getByRole('row');
+      const times = await rows.getByRole('rowheader').allInnerTexts();
+      expect(times).toEqual(Array.from({ length: steps }, () => expect.stringMatching(label)));
+      expect(await range.evaluate((it) => it === document.activeElement)).toBe(true);
+      await page.keyboard.press('Tab');
+    }
   },
 );

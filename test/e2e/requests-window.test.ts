@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACE } from '../../main/demo/pace.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
-import { NOW, request } from '../renderer/builders.ts';
+import { attempt, NOW, request } from '../renderer/builders.ts';
 import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { directoryWith } from '../support/kept-requests.ts';
@@ -158,6 +158,49 @@ test('all requests of an earlier run are in the list and its filters, and each h
   await dialog.getByText('No upstream', { exact: false }).first().waitFor();
   await dialog.getByRole('button', { name: 'Older' }).click();
   await expect.poll(() => page.url()).toContain('#/requests/req_0');
+});
+
+test('a machine has its name in the list, the filter, the details and the report, and its id in the address', async () => {
+  const [gone, den, twin] = ['prv_aaaa11112222', 'prv_bbbb11112222', 'prv_cccc11112222'] as const;
+  const timedOut = attempt({ provider: gone, machine: 'tower', endMs: 90, reason: 'timeout' });
+  const answered = { startMs: 90, firstContentMs: 200, endMs: 900 };
+  const rows = [
+    request('req_1', {
+      startedAt: NOW,
+      fallbackReason: `local/${gone}=timeout`,
+      attempts: [timedOut, attempt({ provider: den, machine: 'den', ...answered })],
+    }),
+    request('req_2', {
+      startedAt: NOW + 1,
+      attempts: [attempt({ provider: twin, machine: 'den', ...answered })],
+    }),
+  ];
+  const usage = { openUsage: openUsageStore };
+  const host = await startWindowHost(NO_AGENT, usage, directoryWith(rows));
+  const page = await openPage(host.controlLink());
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  await page.getByText('after Local · tower timed out').waitFor();
+  await page.getByText('Local · den (prv_bbbb1111)', { exact: true }).waitFor();
+
+  const machines = page.getByLabel('Machine', { exact: true });
+  await expect
+    .poll(() => machines.getByRole('option').allInnerTexts())
+    .toEqual(['All machines', 'den (prv_bbbb1111)', 'den (prv_cccc1111)', 'tower']);
+  await machines.selectOption({ label: 'tower' });
+  await expect.poll(() => page.url()).toContain(`machine=${gone}`);
+  await page.reload();
+  await page.locator('.request').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('rowheader', { name: 'Local · tower' }).waitFor();
+  await dialog.getByText('Local · tower timed out; Local · den').waitFor();
+  await dialog.getByRole('button', { name: 'Copy as bug report' }).click();
+  const report = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(report).toContain(`Local · tower (local/${gone}`);
+  expect(await axeViolations(page)).toEqual([]);
+
+  await page.evaluate(`location.hash = '#/requests/req_2'`);
+  await dialog.locator('.facts').getByText('Local · den (prv_cccc1111)').waitFor();
 });
 
 test('the keyboard walks the list, opens, goes on and comes back', async () => {

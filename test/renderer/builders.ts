@@ -176,6 +176,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
   return {
     upstream: 'local',
     provider: null,
+    machine: null,
     cause: 'turn',
     startMs: 0,
     predictedMs: null,

@@ -89,3 +89,12 @@ test('machines go by their names, one that is gone by the beginning of its id, a
     'All other machines',
   ]);
 });
+
+test('two machines of one name are told apart', () => {
+  const names = { prv_0123456789abcdef: 'gpu', prv_fedcba9876543210: 'gpu' };
+  expect(machineSeries({ ...report, names }).map(({ name }) => name)).toEqual([
+    'gpu (prv_01234567)',
+    'gpu (prv_fedcba98)',
+    'All other machines',
+  ]);
+});

@@ -90,9 +90,16 @@ export function hedgedAndHandedOver(): RequestRow {
 /** Two machines of the local tier; the first token of each was predicted. */
 export function predicted(): RequestRow {
   const attempts = [
-    attempt({ provider: 'prv_aaaa1111', predictedMs: 1_400, endMs: 5_600, reason: 'outrun' }),
+    attempt({
+      provider: 'prv_aaaa1111',
+      machine: 'tower',
+      predictedMs: 1_400,
+      endMs: 5_600,
+      reason: 'outrun',
+    }),
     attempt({
       provider: 'prv_bbbb2222',
+      machine: 'attic',
       cause: 'hedge',
       startMs: 5_000,
       predictedMs: 6_100,

@@ -27,7 +27,7 @@ describe('the story of a request', () => {
       'Groq was slow; Together dropped the stream; Hosted C resumed the answer',
       rows.hedgedAndHandedOver(),
     ],
-    ['Local prv_aaaa was slow; Local prv_bbbb answered first', rows.predicted()],
+    ['Local · prv_aaaa1111 was slow; Local · prv_bbbb2222 answered first', rows.predicted()],
     [
       'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; no upstream answered',
       rows.sixteen(),
@@ -52,7 +52,7 @@ describe('the story of a request', () => {
     );
   });
 
-  test('a machine is named by its id only where another was asked too', () => {
+  test('a machine is named only where another was asked too', () => {
     const attempts = [
       attempt({ provider: 'prv_aaaa1111', endMs: 6, reason: 'timeout' }),
       answered({ upstream: 'hosted_a' }),

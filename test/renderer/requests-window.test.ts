@@ -123,10 +123,10 @@ test('the details tell the story, why each call was made, and what was predicted
   const page = await open([rows.predicted()]);
   await page.locator('.request').click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('Local prv_aaaa was slow; Local prv_bbbb answered first.').waitFor();
+  await dialog.getByText('Local · tower was slow; Local · attic answered first.').waitFor();
   const cells = await dialog.getByRole('row').last().getByRole('cell').allInnerTexts();
   expect(cells.map((text) => text.replace(/\s+/g, ' '))).toEqual([
-    'hedge: Local prv_aaaa was slow',
+    'hedge: Local · tower was slow',
     'answered',
     '+5.0 s',
     '600 ms predicted 1.1 s',

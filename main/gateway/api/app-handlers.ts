@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
+import { namesNow } from '#shared/machine-names.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Config } from '../../config/schema.ts';
@@ -116,14 +117,8 @@ export function appHandlers(deps: AppDeps) {
 }
 
 function withNames(history: UsageHistory, nameOf: AppDeps['nameOf']): HistoryReport {
-  const ids = new Set(
-    [...history.machines, ...history.parts].flatMap(({ provider }) => provider ?? []),
-  );
-  const names = [...ids].flatMap((id) => {
-    const name = nameOf(id);
-    return name === null ? [] : [[id, name] as const];
-  });
-  return { ...history, names: Object.fromEntries(names) };
+  const ids = [...history.machines, ...history.parts].flatMap(({ provider }) => provider ?? []);
+  return { ...history, names: namesNow(ids, nameOf) };
 }
 
 function noModel(id: string): GatewayError {

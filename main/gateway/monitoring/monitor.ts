@@ -38,6 +38,8 @@ export interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
+  /** What a machine goes by; null where it is not known. */
+  readonly nameOf: (id: string) => string | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
@@ -76,7 +78,7 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps): Monitor {
-  const { clock, config, http, log, pickLocal, app } = deps;
+  const { clock, config, http, pickLocal, app } = deps;
   const stats = createStats();
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
@@ -136,12 +138,10 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   });
   const traffic = createTraffic();
   const logs = createRequestLogs({
-    clock,
-    log,
+    ...deps,
     stats,
     outcomes,
     latencies,
-    routed: deps.routed,
     listener: feed,
     usage,
     traffic,
@@ -149,7 +149,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   });
   return {
     logs,
-    requests: createRequestReader({ rows: () => logs.rows(), usage }),
+    requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
     circuits,
     latencies,
     predictions,

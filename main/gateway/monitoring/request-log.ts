@@ -45,6 +45,7 @@ export interface RequestLogDeps {
   readonly outcomes: Pick<Outcomes, 'ended'>;
   readonly latencies: Latencies;
   readonly routed: ReportProviderResult;
+  readonly nameOf: (id: string) => string | null;
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
@@ -180,10 +181,12 @@ class OpenAttempt implements AttemptObserver {
     const { target, cause, predictedTtftMs } = start;
     this.#request = request;
     this.#start = start;
+    const { stats, nameOf } = request.deps;
     const startMs = request.sinceBegunMs();
     this.#row = {
       upstream: target.upstream,
       provider: target.provider,
+      machine: target.provider === null ? null : nameOf(target.provider),
       cause,
       startMs,
       predictedMs: predictedTtftMs === null ? null : startMs + Math.round(predictedTtftMs),
@@ -200,7 +203,6 @@ class OpenAttempt implements AttemptObserver {
     };
     const { attempts } = request.row;
     if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
-    const { stats } = request.deps;
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
   }

@@ -1,4 +1,5 @@
 import type { RequestRow } from '#shared/live.ts';
+import { namesNow } from '#shared/machine-names.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import { pageOf } from '../usage/request-pages.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
@@ -13,21 +14,22 @@ export interface RequestReader {
 export function createRequestReader({
   rows,
   usage,
+  nameOf,
 }: {
   readonly rows: () => readonly RequestRow[];
   readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
+  readonly nameOf: (id: string) => string | null;
 }): RequestReader {
   return {
     async page(wanted) {
-      const kept = await usage.requests(wanted);
       // Where nothing is kept there is only what the feed shows.
-      return (
-        kept ??
-        pageOf(
-          rows().filter(({ state }) => state !== 'running'),
-          wanted,
-        )
+      const ended = () => rows().filter(({ state }) => state !== 'running');
+      const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
+      const asked = page.data.flatMap(({ attempts }) =>
+        attempts.flatMap(({ provider }) => provider ?? []),
       );
+      const named = namesNow([...page.facets.machine, ...asked], nameOf);
+      return { ...page, machines: { ...page.machines, ...named } };
     },
     async one(id) {
       return rows().find((row) => row.id === id) ?? (await usage.request(id));

@@ -31,6 +31,7 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
     z.object({
       upstream: z.enum(UPSTREAM_IDS),
       provider: words,
+      machine: words.default(null),
       cause: z.enum(['turn', 'hedge', 'resume']),
       startMs: z.int(),
       predictedMs: z.int().nullable(),

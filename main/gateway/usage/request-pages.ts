@@ -1,11 +1,12 @@
 import type { RequestRow } from '#shared/live.ts';
+import { machinesIn } from '#shared/machine-names.ts';
 import { countsOf, FACETS, facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 
 /** Callers choose the names of models: a choice among more helps nobody. */
 const MAX_VALUES = 200;
 
-/** The page that is wanted of requests that have ended, which may come in any order. */
+/** The page that is wanted of requests that have ended, the last of which come first. */
 export function pageOf(
   rows: readonly RequestRow[],
   { filter, by, before, limit }: RequestsWanted,
@@ -19,5 +20,6 @@ export function pageOf(
     data: matching.toSorted((a, b) => b.startedAt - a.startedAt).slice(0, limit),
     counts: countsOf(rows, by),
     facets: Object.fromEntries(shortened) as RequestPage['facets'],
+    machines: machinesIn(rows),
   };
 }

@@ -10,7 +10,7 @@ import {
   stepText,
   tokensPerSecond,
 } from './history-model.ts';
-import { machineName } from './series-model.ts';
+import { machineNames } from './series-model.ts';
 
 const words = t.history;
 
@@ -25,6 +25,7 @@ interface PartsProps {
 /** What each upstream, machine and model came to. */
 export function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
+  const machineOf = machineNames(report);
   return (
     <FigureTable label={words.byUpstream} columns={words.columns}>
       {parts.map(({ upstream, provider, model, figures }) => {
@@ -33,7 +34,9 @@ export function PartTable({ report, nameOf }: PartsProps) {
         return (
           <tr key={`${upstream} ${provider} ${model}`}>
             <th scope="row">
-              {nameOf(upstream) + (provider === null ? '' : ` · ${machineName(report, provider)}`)}
+              {provider === null
+                ? nameOf(upstream)
+                : t.usage.machineOf(nameOf(upstream), machineOf(provider))}
             </th>
             <td className="history-name">{model ?? '–'}</td>
             <CountCells figures={figures} />

@@ -31,15 +31,17 @@ const LONGEST_MS = 10_000;
 export function History({ range, history, upstreams, revision }: HistoryProps) {
   const read = useCallback(() => history.read(range), [history, range]);
   const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
-  const report = value?.range === range ? value : null;
+  // The last one stays while the next is read, so that nothing closes or jumps.
+  const isLate = value !== null && value.range !== range;
+  const report = isLate && failure !== null ? null : value;
   const charts = useRef<HTMLDivElement>(null);
-  const drawn = useHeld(report, range, useInUse(charts));
+  const drawn = useHeld(report, report?.range ?? range, useInUse(charts));
   const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
   return (
     <section
       className="panel usage-history"
       aria-labelledby="history-title"
-      aria-busy={report === null}
+      aria-busy={report === null || isLate}
     >
       <header className="panel-head">
         <h1 id="history-title">{words.title}</h1>

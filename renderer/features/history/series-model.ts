@@ -1,6 +1,7 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
+import { distinctNames, shortId } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import { type Bar, barsUpTo, firstTokenMs, stepOf, stepText, valuesOf } from './history-model.ts';
 
@@ -45,20 +46,19 @@ export function upstreamSeries(
 export function machineSeries(
   report: Pick<HistoryReport, 'machines' | 'names'>,
 ): readonly Series[] {
+  const nameOf = machineNames(report);
   return report.machines.map(({ provider, points }) => ({
     id: provider ?? '',
-    name: provider === null ? words.otherMachines : machineName(report, provider),
+    name: provider === null ? words.otherMachines : nameOf(provider),
     points,
   }));
 }
 
 /** A machine that is gone goes by the beginning of its id, which is enough to tell two apart. */
-export function machineName({ names }: Pick<HistoryReport, 'names'>, id: string): string {
-  return names[id] ?? id.slice(0, SHORT_ID);
+export function machineNames({ names }: Pick<HistoryReport, 'names'>): (id: string) => string {
+  const distinct = distinctNames(names);
+  return (id) => distinct.get(id) ?? shortId(id);
 }
-
-/** `prv_` and eight digits. */
-const SHORT_ID = 12;
 
 export interface SeriesRow {
   readonly id: string;

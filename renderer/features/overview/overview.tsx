@@ -3,6 +3,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { Counters } from './counters.tsx';
 import { FirstRequest } from '../requests/first-request.tsx';
 import { Headline } from './status-summary.tsx';
+import { feedLabels } from '../requests/attempt-names.ts';
 import { Legend } from '../requests/legend.tsx';
 import { Line } from './upstream-track.tsx';
 import { RequestList } from '../requests/request-list.tsx';
@@ -77,6 +78,7 @@ export function Overview(props: OverviewProps) {
               limit={SHOWN_ROWS}
               isHeld={isHeld}
               data={data}
+              labels={feedLabels(data)}
               now={now}
               onSelect={onSelect}
             />

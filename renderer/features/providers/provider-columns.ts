@@ -1,4 +1,4 @@
-import { formatCount } from '../../text/format.ts';
+import { COLLATOR, formatCount } from '../../text/format.ts';
 import { heartbeatAge, modelText, speedText } from './provider-facts.ts';
 import { gpuFigures, gpuTexts } from './provider-gpu.ts';
 import { groupOf, PROVIDER_GROUPS, rankOf } from './provider-groups.ts';
@@ -85,8 +85,6 @@ export const COLUMN_IDS = Object.keys(COLUMNS) as readonly ColumnId[];
 export const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
 
 export const columnOf = (id: ColumnId): ProviderColumn => COLUMNS[id];
-
-const COLLATOR = new Intl.Collator('en', { numeric: true });
 
 /** Unknown figures come last. */
 function descending(figure: number | null): number {

@@ -1,5 +1,5 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { nameOf, type Labels } from './attempt-names.ts';
+import { wholeNameOf, type Labels } from './attempt-names.ts';
 import { causeText, resultText, usageText } from './attempt-text.ts';
 import { circuitText } from './circuit-text.ts';
 import { formatDuration } from '../../text/format.ts';
@@ -67,7 +67,7 @@ function Attempt({
   return (
     <tr>
       <th scope="row">
-        {nameOf(attempt, row, labels)}
+        {wholeNameOf(attempt, row, labels)}
         {model !== null && <span className="predicted"> {model}</span>}
       </th>
       <td>

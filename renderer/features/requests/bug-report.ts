@@ -1,4 +1,4 @@
-import type { RequestRow } from '#shared/live.ts';
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { causeText, resultText, usageText } from './attempt-text.ts';
@@ -6,12 +6,16 @@ import { circuitText } from './circuit-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
 import { storyOf } from './request-timeline.ts';
 
+/** As in the fallback reason. */
+const idOf = ({ upstream, provider }: AttemptRow) =>
+  provider === null ? upstream : `${upstream}/${provider}`;
+
 /** A request as text for an issue: no caller, no secret, no prompt and no answer. */
 export function bugReportOf(row: RequestRow, labels: Labels, version: string): string {
   const attempts = row.attempts.map((attempt) =>
     [
       `+${formatDuration(attempt.startMs)}`,
-      `${nameOf(attempt, row, labels)} (${attempt.upstream}, model ${attempt.model ?? 'not named'})`,
+      `${nameOf(attempt, row, labels)} (${idOf(attempt)}, model ${attempt.model ?? 'not named'})`,
       causeText(attempt, row, labels),
       resultText(attempt, row),
       ...(attempt.error === null ? [] : [attempt.error]),

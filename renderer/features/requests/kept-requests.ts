@@ -7,6 +7,7 @@ import {
   type Narrowing,
   REQUEST_FILTERS,
 } from '#shared/request-filter.ts';
+import type { MachineNames } from '#shared/ids.ts';
 import type { RequestPage } from '#shared/request-page.ts';
 import { REQUESTS_PER_PAGE } from '../../api/requests.ts';
 
@@ -19,6 +20,7 @@ export interface KeptRequests {
   /** Of those that the feed did not show when they were read. */
   readonly beyondFeed: FilterCounts | null;
   readonly facets: FacetValues | null;
+  readonly machines: MachineNames;
 }
 
 export const NOTHING_READ: KeptRequests = {
@@ -26,6 +28,7 @@ export const NOTHING_READ: KeptRequests = {
   isComplete: false,
   beyondFeed: null,
   facets: null,
+  machines: {},
 };
 
 /** As many as the gateway keeps, and a page more, so that its end can be reached while new ones come. */
@@ -51,13 +54,14 @@ export function withNewest(
     isComplete: isWhole || (joinsUp && kept.isComplete && rows.length <= MAX_ROWS),
     beyondFeed,
     facets: page.facets,
+    machines: page.machines,
   };
 }
 
-export function withOlder(kept: KeptRequests, { data }: RequestPage): KeptRequests {
+export function withOlder(kept: KeptRequests, { data, machines }: RequestPage): KeptRequests {
   const rows = together(kept.rows, data);
   const isLast = data.length < REQUESTS_PER_PAGE || rows.length === kept.rows.length;
-  return { ...kept, rows, isComplete: isLast };
+  return { ...kept, rows, isComplete: isLast, machines: { ...kept.machines, ...machines } };
 }
 
 /** Newest first; of one that is in both, the first list's. */

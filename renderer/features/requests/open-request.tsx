@@ -3,12 +3,13 @@ import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { Requests } from '../../api/requests.ts';
 import type { OpenDetails } from '../../use-open-request.ts';
-import { labelsOf } from './attempt-names.ts';
+import { type Labels, labelsWith } from './attempt-names.ts';
 import { neighboursOf, RequestDialog } from './request-dialog.tsx';
 import { useOneRequest } from './use-one-request.ts';
 
 interface OpenRequestProps {
   readonly data: LiveData;
+  readonly labels: Labels;
   readonly now: number;
   readonly details: OpenDetails;
   readonly requests: Requests;
@@ -20,7 +21,7 @@ interface OpenRequestProps {
 
 /** The details of the request that is open, where one is. */
 export function OpenRequest(props: OpenRequestProps) {
-  const { data, now, details, requests, rows, onEnd } = props;
+  const { data, labels, now, details, requests, rows, onEnd } = props;
   const { id } = details;
   const isOpen = (row: RequestRow) => row.id === id;
   const inList = rows.find(isOpen);
@@ -37,7 +38,7 @@ export function OpenRequest(props: OpenRequestProps) {
     <RequestDialog
       {...{ id, row, note }}
       neighbours={neighboursOf(rows, row?.startedAt ?? null, id)}
-      labels={labelsOf(data.status.upstreams)}
+      labels={labelsWith(row, labels)}
       version={data.app.version}
       serverNow={now + data.skewMs}
       onGo={details.go}

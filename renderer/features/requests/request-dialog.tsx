@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { Labels } from './attempt-names.ts';
+import { type Labels, wholeNameOf } from './attempt-names.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { bugReportOf } from './bug-report.ts';
 import { storyOf } from './request-timeline.ts';
@@ -142,7 +142,7 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
       <dl className="facts">
         <Fact
           label={words.answeredBy}
-          value={row.upstream ? whoOf(row, labels) : noUpstream(row)}
+          value={row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream(row)}
         />
         {row.endpoint !== null && <Fact label={words.endpoint} value={row.endpoint} />}
         <Fact label={words.model} value={row.model ?? words.noModel} />

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
-import { labelsOf } from './attempt-names.ts';
+import type { Labels } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
 import { TimeAxis } from './time-axis.tsx';
@@ -21,7 +21,8 @@ interface RequestListProps {
   readonly name?: string;
   /** Held by something else, such as open details. */
   readonly isHeld: boolean;
-  readonly data: LiveData;
+  readonly data: Pick<LiveData, 'skewMs'>;
+  readonly labels: Labels;
   readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
   /** Called as the last rows come near. */
@@ -35,7 +36,7 @@ const ROWS_AHEAD = 50;
 export function RequestList(props: RequestListProps) {
   const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect, onEnd } = props;
   // Keyed by the names themselves: every report is a new object, and rows must not redraw for it.
-  const names = JSON.stringify([...labelsOf(data.status.upstreams)]);
+  const names = JSON.stringify([...props.labels]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);
   const list = useRef<HTMLOListElement>(null);
   const isUsed = useInUse(list);

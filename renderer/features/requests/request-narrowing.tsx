@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
-import type { Labels } from './attempt-names.ts';
+import { type Labels, machineName } from './attempt-names.ts';
 import { type Facet, FACETS, type FacetValues, type Narrowing } from '#shared/request-filter.ts';
+import { COLLATOR } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { SEARCH_KEY, useShortcut } from '../../ui/use-shortcut.ts';
 import { t } from '../../text/t.ts';
@@ -24,6 +25,7 @@ export function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrow
   }, [by.text]);
   const wordOf = (facet: Facet, value: string) => {
     if (facet === 'upstream') return labels.get(value) ?? value;
+    if (facet === 'machine') return machineName(value, labels);
     return facet === 'reason' ? reasonText(value) : value;
   };
   return (
@@ -48,11 +50,14 @@ export function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrow
             onChange={({ target }) => onChange(changed(by, facet, target.value))}
           >
             <option value="">{t.requests.facets[facet].all}</option>
-            {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])].map((value) => (
-              <option key={value} value={value}>
-                {wordOf(facet, value)}
-              </option>
-            ))}
+            {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])]
+              .map((value) => ({ value, word: wordOf(facet, value) }))
+              .toSorted((a, b) => COLLATOR.compare(a.word, b.word))
+              .map(({ value, word }) => (
+                <option key={value} value={value}>
+                  {word}
+                </option>
+              ))}
           </select>
         );
       })}

@@ -1,6 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { RequestRow } from '#shared/live.ts';
-import { nameOf, type Labels } from './attempt-names.ts';
+import { nameOf, placeName, type Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
 import { silentMsOf } from './waterfall-model.ts';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
@@ -48,9 +48,9 @@ function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords
 }
 
 /** The upstreams that gave the answer or are being called; `No upstream` if none answered. */
-export function whoOf(row: RequestRow, labels: Labels): string {
+export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string {
   const { attempts, upstream, state } = row;
-  const name = (attempt: (typeof attempts)[number]) => nameOf(attempt, row, labels);
+  const name = (attempt: (typeof attempts)[number]) => naming(attempt, row, labels);
   const givers = attempts.filter((attempt) => gaveContent(attempt, row));
   if (givers.length > 0) return who.inTurn(givers.map(name));
   if (upstream !== null) return labels.get(upstream) ?? upstream;
@@ -67,8 +67,7 @@ export function whoOf(row: RequestRow, labels: Labels): string {
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
   const left = parseFallbackReason(row.fallbackReason).map(({ upstream, provider, reason }) => {
-    const label = labels.get(upstream) ?? upstream;
-    return t.requests.passed(provider ? `${label}/${provider}` : label, reasonText(reason));
+    return t.requests.passed(placeName(upstream, provider, labels), reasonText(reason));
   });
   return left.length === 0 ? null : t.requests.after(left);
 }

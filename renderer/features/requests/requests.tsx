@@ -9,6 +9,7 @@ import {
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
+import { machinesIn } from '#shared/machine-names.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { Requests as RequestsApi } from '../../api/requests.ts';
 import { hashOf } from '../../route.ts';
@@ -47,6 +48,7 @@ export function Requests(props: RequestsProps) {
     const live = feed.filter((row) => matchesFilter(row, filter, by));
     return together(live, kept.rows);
   }, [feed, kept.rows, filter, by]);
+  const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
   return (
     <>
@@ -56,7 +58,7 @@ export function Requests(props: RequestsProps) {
         {feed.length > 0 && (
           <RequestNarrowing
             facets={allFacets(facetsOf(feed, filter, by), kept)}
-            labels={labelsOf(data.status.upstreams)}
+            labels={labels}
             by={by}
             onChange={(next) => location.replace(hashOf({ page: 'requests', filter, by: next }))}
           />
@@ -80,14 +82,14 @@ export function Requests(props: RequestsProps) {
         )}
         {rows.length > 0 && (
           <RequestList
-            {...{ rows, name, data, now, onSelect }}
+            {...{ rows, name, data, labels, now, onSelect }}
             isHeld={details.id !== null}
             onEnd={readOlder}
           />
         )}
         {rows.length > 0 && kept.isComplete && <p className="list-end">{t.requests.kept}</p>}
       </section>
-      <OpenRequest {...{ data, now, details, requests, rows }} onEnd={readOlder} />
+      <OpenRequest {...{ data, labels, now, details, requests, rows }} onEnd={readOlder} />
     </>
   );
 }

@@ -61,7 +61,12 @@ export const shell = {
   },
   keyboard: {
     title: 'Keyboard',
-    keys: { moves: '↑ ↓ Page Up Page Down Home End', open: 'Enter', turn: '← →', close: 'Esc' },
+    keys: {
+      moves: ['↑', '↓', 'Page Up', 'Page Down', 'Home', 'End'],
+      open: ['Enter'],
+      turn: ['←', '→'],
+      close: ['Esc'],
+    },
     search: 'Search requests',
     moves: 'Move in the list of requests',
     open: 'Open the request',

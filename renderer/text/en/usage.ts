@@ -8,10 +8,12 @@ export interface Counted {
   readonly estimated?: boolean;
 }
 
-/** What an answer took, and how fast it came. */
+/** What an answer took, how fast it came, and from whom. */
 export const usage = {
   tokens: ({ input, output, estimated = false }: Counted) =>
     `${estimated ? '≈ ' : ''}${counted(input, TOKENS)} in, ${formatCount(output)} out`,
   rate: (perSecond: number) =>
     `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,
+  machineOf: (upstream: string, machine: string) => `${upstream} · ${machine}`,
+  sameName: (name: string, id: string) => `${name} (${id})`,
 };

@@ -52,6 +52,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     latencies,
     log: silentLog,
     routed() {},
+    nameOf: () => null,
     listener: { requestChanged() {}, requestRemoved() {} },
     usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
       clock,

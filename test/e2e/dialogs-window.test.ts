@@ -1,0 +1,207 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import { attempt, NOW, request } from '../renderer/builders.ts';
+import { recordOf } from '../registry/world.ts';
+import { listed, startEngine } from '../agent/fake-engine.ts';
+import { axeViolations } from '../support/browser.ts';
+import { directoryWith } from '../support/kept-requests.ts';
+import { openPage } from '../support/page.ts';
+import { storedMachine } from '../support/tier.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { startWindowHost } from '../support/window-host.ts';
+
+const WIDTHS = [320, 390, 1280];
+
+/* Names as people give them: long, and some of one word. */
+const MACHINE = 'workstation-under-the-desk-in-the-attic.example.internal';
+const MODEL = 'hf.co/unsloth/Qwen3-235B-A22B-Instruct-2507-GGUF:UD-Q4_K_XL';
+const KEY = 'laptop-of-the-person-who-maintains-the-build-server-in-the-attic';
+const ID = 'prv_aaaa1111bbbb2222';
+
+const ASKED = request('req_1', {
+  startedAt: NOW,
+  model: MODEL,
+  key: KEY,
+  caller: { key: 'sw-…f00d', address: '100.64.12.34', userAgent: `app/1 (${MODEL})` },
+  fallbackReason: `local/${ID}=timeout; hosted_a=http_503`,
+  upstream: 'hosted_b',
+  attempts: [
+    attempt({ provider: ID, machine: MACHINE, endMs: 9_000, reason: 'timeout', model: MODEL }),
+    attempt({ upstream: 'hosted_a', startMs: 9_000, endMs: 9_100, reason: 'http_503', error: MODEL }),
+    attempt({ upstream: 'hosted_b', startMs: 9_100, firstContentMs: 9_600, endMs: 19_600 }),
+  ],
+}); // prettier-ignore
+
+async function start(): Promise<string> {
+  const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
+  const service = await startUpstream();
+  service.answerGet = ({ res }) =>
+    void res
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: [{ id: MODEL }] }));
+  const record = { host: { ...recordOf().host, hostname: MACHINE } };
+  const machine = {
+    // Not called now: it is only shown.
+    ...storedMachine(ID, 'http://127.0.0.1:9', { record, verification: { state: 'failed' } }),
+    lastHeartbeatAt: Date.now(),
+  };
+  const host = await startWindowHost(
+    { SWITCHYARD_ENGINE_URL: engine.url, SWITCHYARD_HOSTED_A_BASE_URL: service.url },
+    {
+      openUsage: openUsageStore,
+      async openStore(path, parts) {
+        const opened = await openStore(path, parts);
+        if (opened.kind === 'unusable') return opened;
+        await opened.store.write([{ kind: 'provider', provider: machine }]);
+        return { ...opened, state: { ...opened.state, providers: [machine] } };
+      },
+    },
+    directoryWith([ASKED]),
+  );
+  return host.controlLink();
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+async function at(page: Page, hash: string): Promise<void> {
+  await page.evaluate((to) => void (location.hash = to), hash);
+}
+
+interface View {
+  readonly name: string;
+  /** Left out for a dialog. */
+  readonly part?: string;
+  readonly open: (page: Page) => Promise<void>;
+}
+
+/** Those that follow another one may use what that has made. */
+const VIEWS: readonly View[] = [
+  {
+    name: 'the keys of the window',
+    async open(page) {
+      await page.locator('.station').first().waitFor();
+      await page.keyboard.press('?');
+    },
+  },
+  { name: 'the set-up of an upstream', open: (page) => button(page, 'Set up Hosted B').click() },
+  {
+    name: 'a machine added',
+    async open(page) {
+      await at(page, '#/providers');
+      await button(page, 'Add a machine').click();
+      await page.getByText(/^switchyard join/).waitFor();
+    },
+  },
+  {
+    name: 'another gateway joined',
+    async open(page) {
+      await at(page, '#/join');
+      await page
+        .getByRole('dialog')
+        .getByRole('textbox')
+        .fill(`switchyard join http://${MACHINE}:47900 ${'0f'.repeat(32)}`);
+      await page.getByText(/uses plain HTTP/).waitFor();
+    },
+  },
+  {
+    name: 'a machine removed',
+    async open(page) {
+      await at(page, `#/providers/${ID}`);
+      await button(page, 'Remove…').click();
+    },
+  },
+  { name: 'a request', open: (page) => at(page, '#/requests/req_1') },
+  {
+    name: 'a key created',
+    part: '.keys',
+    async open(page) {
+      await at(page, '#/settings');
+      await page.getByRole('heading', { name: 'Keys for apps' }).click();
+      await page.getByLabel('Name of the app').fill(KEY);
+      await button(page, 'Create key').click();
+      await page.getByText(/^sy-[0-9a-f]{64}$/).waitFor();
+    },
+  },
+  {
+    name: 'a key limited',
+    open: (page) => page.getByRole('button', { name: `Limits for ${KEY}` }).click(),
+  },
+  {
+    name: 'a key revoked',
+    open: (page) => page.getByRole('button', { name: `Revoke ${KEY}` }).click(),
+  },
+  {
+    name: 'the filters of requests',
+    part: '.narrowing',
+    async open(page) {
+      await at(page, `#/requests?model=${MODEL}&machine=${ID}&key=${KEY}`);
+      await page.getByText('after Local · ').waitFor();
+    },
+  },
+  {
+    name: 'the model of the chat',
+    part: '.chat-head',
+    async open(page) {
+      await at(page, '#/chat');
+      await page.getByLabel('Model').selectOption(MODEL);
+    },
+  },
+];
+
+/** By how much the page and a part of it are too wide, and which controls of that cannot be reached. */
+function room(page: Page, part: string) {
+  return page.locator(part).evaluate((shown) => {
+    const root = document.documentElement;
+    const isReached = (control: Element): boolean => {
+      control.scrollIntoView({ block: 'center' });
+      // A link may go over two lines.
+      const [box = control.getBoundingClientRect()] = control.getClientRects();
+      const { left, right, top, bottom } = box;
+      const isInside = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+      const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+      return isInside && hit !== null && control.contains(hit);
+    };
+    const controls = [...shown.querySelectorAll('button, a, input, select, textarea')];
+    return {
+      page: Math.max(0, root.scrollWidth - innerWidth),
+      part: shown.scrollWidth - shown.clientWidth,
+      unreached: controls
+        .filter((control) => control.checkVisibility() && !isReached(control))
+        .map((control) => control.outerHTML.slice(0, 120)),
+    };
+  });
+}
+
+const FITS = { page: 0, part: 0, unreached: [], violations: [] };
+
+async function lookAt(page: Page, { name, part = 'dialog[open]' }: View) {
+  const found = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 720 });
+    const violations = await axeViolations(page);
+    found.push({ name, width, ...(await room(page, part)), violations });
+  }
+  return found;
+}
+
+test.each(['light', 'dark'] as const)(
+  'each dialog fits phones and a desktop, whatever names it shows, with all of its controls in reach (%s)',
+  async (colorScheme) => {
+    const page = await openPage(await start(), { colorScheme });
+    // Gone, not only closed: a request's address goes with it.
+    const dialog = page.locator('dialog');
+    for (const view of VIEWS) {
+      await view.open(page);
+      const isDialog = view.part === undefined;
+      if (isDialog) await dialog.waitFor();
+      const { name } = view;
+      const fitting = WIDTHS.map((width) => ({ name, width, ...FITS }));
+      expect.soft(await lookAt(page, view)).toEqual(fitting);
+      if (!isDialog) continue;
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+  },
+);
