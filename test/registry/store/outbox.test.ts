@@ -12,7 +12,7 @@ function outbox() {
   const write = (...ids: readonly number[]) => {
     for (const id of ids) box.write({ id, changes: [] });
   };
-  return { posted, clock, write, ask: box.ask };
+  return { posted, clock, write, box };
 }
 
 test('writes of one moment go to the database thread in one message', () => {
@@ -26,11 +26,11 @@ test('writes of one moment go to the database thread in one message', () => {
 });
 
 test('what is asked after a write goes after it, and at once', () => {
-  const { posted, clock, write, ask } = outbox();
+  const { posted, clock, write, box } = outbox();
   write(1, 2);
-  ask({ kind: 'events', id: 3, providerId: 'prv_1', limit: 5 });
+  box.ask({ kind: 'events', id: 3, providerId: 'prv_1', limit: 5 });
   write(4);
-  ask({ kind: 'close' });
+  box.ask({ kind: 'close' });
   expect(posted).toEqual(['1 2', 'events', '4', 'close']);
   clock.advance(1000);
   expect(posted).toHaveLength(4);
