@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import { piecesOf } from '../store/postgres/pieces.ts';
 import type { Lease, Pool } from '../store/postgres/pool-client.ts';
 import type { PoolChanges } from '../store/postgres/protocol.ts';
 import type { StoreChange } from '../store/store.ts';
@@ -18,8 +19,6 @@ export interface PoolSharing {
 
 /** How often this gateway asks for the sweep while another one has it. */
 const ASK_MS = 2000;
-/** Machines written again at a time, so that the gateway's thread is never held up for long. */
-const TOGETHER = 50;
 const SWEEP = 'sweep';
 
 export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): PoolSharing {
@@ -47,8 +46,7 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
   async function writeMissed(writeAgain: (id: string) => Promise<void>): Promise<void> {
     const ids = [...unwritten];
     unwritten.clear();
-    for (let at = 0; at < ids.length; at += TOGETHER)
-      await Promise.all(ids.slice(at, at + TOGETHER).map(writeAgain));
+    for (const piece of piecesOf(ids)) await Promise.all(piece.map(writeAgain));
   }
 
   return {

@@ -1,13 +1,10 @@
 import type { Worker } from 'node:worker_threads';
+import { systemClock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
+import { createOutbox } from './outbox.ts';
 import type { StoreOpening, StoreReply, StoreRequest } from './protocol.ts';
 import type { Store, StoredEvent, WriteResult } from './store.ts';
-
-/** What is used of the database thread. */
-export interface StoreThread extends Pick<Worker, 'on'> {
-  postMessage(request: StoreRequest, transfer: readonly []): void;
-}
 
 /** This thread's side of the connection to the database thread. */
 export interface StoreClient {
@@ -21,7 +18,7 @@ const ENDED =
   "The registry's database stopped working: restart Switchyard, and look into its log if that does not help.";
 
 /** Whatever becomes of the database thread, every call is answered. */
-export function createStoreClient(worker: StoreThread, log: Log): StoreClient {
+export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
   const opening = Promise.withResolvers<StoreOpening>();
@@ -66,14 +63,17 @@ export function createStoreClient(worker: StoreThread, log: Log): StoreClient {
   worker.on('error', (error) => log('error', 'store_crashed', { error: nameOf(error) }));
   worker.on('exit', onExit);
 
-  const send = (request: StoreRequest) => worker.postMessage(request, []);
+  const outbox = createOutbox(
+    (request: StoreRequest) => worker.postMessage(request, []),
+    systemClock,
+  );
   const store: Store = {
     write(changes) {
       if (over !== null) return Promise.resolve({ kind: 'unwritten', message: over });
       const id = (lastId += 1);
       return new Promise((resolve) => {
         writes.set(id, resolve);
-        send({ kind: 'write', id, changes });
+        outbox.write({ id, changes });
       });
     },
     events(providerId, limit) {
@@ -81,11 +81,11 @@ export function createStoreClient(worker: StoreThread, log: Log): StoreClient {
       const id = (lastId += 1);
       return new Promise((resolve) => {
         reads.set(id, resolve);
-        send({ kind: 'events', id, providerId, limit });
+        outbox.ask({ kind: 'events', id, providerId, limit });
       });
     },
     close() {
-      if (over === null) send({ kind: 'close' });
+      if (over === null) outbox.ask({ kind: 'close' });
       over ??= CLOSED;
       return exited.promise;
     },

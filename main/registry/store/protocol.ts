@@ -13,7 +13,6 @@ export interface StoreWorkerData {
 }
 
 export interface WriteRequest {
-  readonly kind: 'write';
   readonly id: number;
   readonly changes: readonly StoreChange[];
 }
@@ -25,7 +24,10 @@ export interface EventsRequest {
   readonly limit: number;
 }
 
-export type StoreRequest = WriteRequest | EventsRequest | { readonly kind: 'close' };
+export type StoreRequest =
+  | { readonly kind: 'writes'; readonly writes: readonly WriteRequest[] }
+  | EventsRequest
+  | { readonly kind: 'close' };
 
 /** The writes of one transaction are answered together. */
 export interface SettledWrite {

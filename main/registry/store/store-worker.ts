@@ -11,8 +11,8 @@ import { createWriter, type Writer } from './queries.ts';
 
 /* The database thread, so that no query and no disk can block the gateway. */
 
-/** Bounds a transaction, because acknowledgements wait for all of it. */
-const MOST_TOGETHER = 1000;
+/** Messages of a transaction: acknowledgements wait for all of it. */
+const MOST_TOGETHER = 10;
 
 function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   const say = (reply: StoreReply) => port.postMessage(reply);
@@ -26,7 +26,7 @@ function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   say({ kind: 'opening', opening: { kind: 'open', ...loaded, warning } });
   port.on('message', (first: StoreRequest) => {
     const requests = [first, ...waiting(port)];
-    const writes = requests.filter((request) => request.kind === 'write');
+    const writes = requests.flatMap((request) => (request.kind === 'writes' ? request.writes : []));
     if (writes.length > 0) say({ kind: 'settled', writes: writer.commit(writes) });
     for (const request of requests)
       if (request.kind === 'events') say(history(writer, request, path));

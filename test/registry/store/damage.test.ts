@@ -33,7 +33,7 @@ function filledFile(): string {
     put({ id: `prv_${n}` }),
     { kind: 'event', event: { providerId: `prv_${n}`, at: 0, kind: 'enrolled', text: 'enrolled' } },
   ]);
-  expect(writer.commit([{ kind: 'write', id: 1, changes: changes.flat() }])).toEqual([
+  expect(writer.commit([{ id: 1, changes: changes.flat() }])).toEqual([
     { id: 1, result: { kind: 'written' } },
   ]);
   db.close();
@@ -81,7 +81,7 @@ test.each<[what: string, damage: (path: string) => void]>([
   expect(state).toEqual({ providers: [], enrollments: [], documents: {} });
   expect(warning).toContain(`It was kept as ${ASIDE(path)} and a fresh one was started`);
   expect(readFileSync(ASIDE(path)).equals(damaged)).toBe(true);
-  expect(writer.commit([{ kind: 'write', id: 1, changes: [put()] }])).toMatchObject([
+  expect(writer.commit([{ id: 1, changes: [put()] }])).toMatchObject([
     { result: { kind: 'written' } },
   ]);
   db.close();
@@ -101,14 +101,14 @@ test('the owner is told of a file that was set aside, by the answer and in the l
 test('the log of a damaged file never ends up beside the fresh one', () => {
   const source = filledFile();
   const { writer } = openHere(source);
-  writer.commit([{ kind: 'write', id: 1, changes: [document('in the log', '1')] }]);
+  writer.commit([{ id: 1, changes: [document('in the log', '1')] }]);
   // As a power cut leaves it: the file, and a log that was not worked in yet.
   const path = newPath();
   for (const suffix of ['', '-wal']) copyFileSync(source + suffix, path + suffix);
   overwrite(path, 20 * PAGE, noise(60 * PAGE));
   const fresh = openHere(path);
   expect(fresh.state).toEqual({ providers: [], enrollments: [], documents: {} });
-  fresh.writer.commit([{ kind: 'write', id: 1, changes: [document('new', '1')] }]);
+  fresh.writer.commit([{ id: 1, changes: [document('new', '1')] }]);
   fresh.db.close();
   expect(openHere(path).state.documents).toEqual({ new: '1' });
   // What was in the log is with the file that was set aside.
@@ -120,7 +120,7 @@ test('the log of a damaged file never ends up beside the fresh one', () => {
 function fileWith(...ids: readonly string[]): string {
   const path = newPath();
   const { db, writer } = openHere(path);
-  writer.commit([{ kind: 'write', id: 1, changes: ids.map((id) => put({ id })) }]);
+  writer.commit([{ id: 1, changes: ids.map((id) => put({ id })) }]);
   db.close();
   return path;
 }
@@ -143,7 +143,7 @@ test.each<[what: string, spoil: (path: string) => void]>([
 test('a file whose log is gone with all its machines is damage', () => {
   const source = newPath();
   const { writer } = openHere(source);
-  writer.commit([{ kind: 'write', id: 1, changes: [put()] }]);
+  writer.commit([{ id: 1, changes: [put()] }]);
   // As a copy of the file without its log: all that was written since the schema is missing.
   const path = newPath();
   for (const suffix of ['', '.machines']) copyFileSync(source + suffix, path + suffix);
@@ -154,7 +154,7 @@ test('a file whose log is gone with all its machines is damage', () => {
 test('a file whose log is gone with some of its machines keeps the others and says so', () => {
   const source = fileWith('prv_a', 'prv_b');
   const { writer } = openHere(source);
-  writer.commit([{ kind: 'write', id: 1, changes: [put({ id: 'prv_c' })] }]);
+  writer.commit([{ id: 1, changes: [put({ id: 'prv_c' })] }]);
   const path = newPath();
   for (const suffix of ['', '.machines']) copyFileSync(source + suffix, path + suffix);
   const { state, warning } = openHere(path);
@@ -208,7 +208,7 @@ function tampered(sql: string): string {
     document('b', '{}'),
     { kind: 'enrollment', enrollment },
   ];
-  writer.commit([{ kind: 'write', id: 1, changes }]);
+  writer.commit([{ id: 1, changes }]);
   db.exec(sql);
   db.close();
   return path;

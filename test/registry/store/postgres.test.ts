@@ -59,7 +59,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const migrated = await migrate(newer, [...MIGRATIONS, next], 'digest');
     expect(migrated).toEqual({ kind: 'current' });
     await prepareCommits(newer);
-    const request = { kind: 'write', id: 1, changes: [put({ id: 'prv_of_new' })] } as const;
+    const request = { id: 1, changes: [put({ id: 'prv_of_new' })] } as const;
     const writer = { run: 'gw_new:1', home: 'gw_new', shown: '' };
     expect(await commit(newer, [request], writer)).toMatchObject([
       { id: 1, result: { kind: 'written' } },

@@ -21,7 +21,7 @@ import {
 function goodFile(): string {
   const path = newPath();
   const { db, writer } = openHere(path);
-  writer.commit([{ kind: 'write', id: 1, changes: [put()] }]);
+  writer.commit([{ id: 1, changes: [put()] }]);
   db.close();
   return path;
 }
@@ -112,7 +112,6 @@ test('a disk that is full costs the writes of its time, each of a transaction, a
   const path = newPath();
   const { db, writer } = openHere(path);
   const write = (id: number, json: string) => ({
-    kind: 'write' as const,
     id,
     changes: [document(`${id}`, json)],
   });

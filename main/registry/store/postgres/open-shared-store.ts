@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../platform/log.ts';
 import { createStoreClient } from '../client.ts';
 import type { OpenedStore } from '../open-store.ts';
-import { createOutbox } from './outbox.ts';
 import { createPoolClient, type Pool } from './pool-client.ts';
 import type { PoolWorkerData } from './protocol.ts';
 
@@ -18,7 +17,7 @@ type OpenedSharedStore =
 export async function openSharedStore(data: PoolWorkerData, log: Log): Promise<OpenedSharedStore> {
   const worker = new Worker(workerUrl(), { workerData: data });
   const pool = createPoolClient(worker, data.gateway, log);
-  const { opening, store } = createStoreClient(createOutbox(worker), log);
+  const { opening, store } = createStoreClient(worker, log);
   const opened = await opening;
   if (opened.kind === 'unusable') {
     log('error', 'store_unusable', { reason: opened.reason, error: opened.message });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
+import { piecesOf } from './pieces.ts';
 import { readChanges } from './reading.ts';
 import type { PoolChanges, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
@@ -27,8 +28,6 @@ interface ReaderDeps {
 const GATHER_MS = 100;
 /** Removals are kept for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
-/** Providers handed on at a time, so that the gateway's thread is never held up for long. */
-const PIECE = 50;
 
 export function createPoolReader(deps: ReaderDeps): PoolReader {
   const { clock, data, onChanges } = deps;
@@ -97,9 +96,9 @@ async function handOn(changes: PoolChanges, onChanges: ReaderDeps['onChanges']):
   const count = enrollments.length + Object.keys(documents).length + removed.length;
   const isNothing = count === 0 && all === null;
   if (!isNothing) await onChanges({ ...rest, providers: [] });
-  for (let at = 0; at < providers.length; at += PIECE)
+  for (const piece of piecesOf(providers))
     await onChanges({
-      providers: providers.slice(at, at + PIECE),
+      providers: piece,
       enrollments: [],
       documents: {},
       removed: [],

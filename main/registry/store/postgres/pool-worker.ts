@@ -6,6 +6,7 @@ import { keepLeases } from './lease-keeper.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { meet } from './members.ts';
+import { piecesOf } from './pieces.ts';
 import { createPoolReader, type PoolReader } from './pool-reader.ts';
 import {
   type GatewayFigures,
@@ -28,8 +29,6 @@ import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 /** How often this gateway looks at the database, whatever was announced. */
 const LOOK_MS = 2000;
-/** Answers to writes that are handed on at a time: each is an HTTP response. */
-const ANSWERS = 50;
 
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
@@ -130,8 +129,7 @@ const pacedBy = (say: (reply: PacedReply) => void): Paced => ({
 });
 
 function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[]): void {
-  for (let at = 0; at < writes.length; at += ANSWERS)
-    void delivery.send({ kind: 'settled', writes: writes.slice(at, at + ANSWERS) });
+  for (const piece of piecesOf(writes)) void delivery.send({ kind: 'settled', writes: piece });
 }
 
 /**

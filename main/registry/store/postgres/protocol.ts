@@ -1,5 +1,5 @@
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
-import type { StoreReply, StoreRequest, WriteRequest } from '../protocol.ts';
+import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
 import type { PoolTimes } from './times.ts';
 
@@ -31,8 +31,7 @@ export interface GatewayInPool {
 export type PacedReply = Extract<PoolReply, { readonly kind: 'changes' | 'settled' }>;
 
 export type PoolRequest =
-  | Exclude<StoreRequest, WriteRequest>
-  | { readonly kind: 'writes'; readonly writes: readonly WriteRequest[] }
+  | StoreRequest
   /** The last reply of that kind was taken. */
   | { readonly kind: 'taken'; readonly what: PacedReply['kind'] }
   /** Granted only to who knows the last result on `subject`, a provider. */

@@ -1,0 +1,41 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { StoreRequest, WriteRequest } from './protocol.ts';
+
+/** Sends requests to a database thread in their order. */
+export interface Outbox {
+  /** Goes with others, soon. */
+  write(request: WriteRequest): void;
+  /** Goes now, after all writes before it. */
+  ask(request: Exclude<StoreRequest, { readonly kind: 'writes' }>): void;
+}
+
+/** Heartbeats that arrive within this time share a message, and mostly a commit. */
+const GATHER_MS = 20;
+/** Writes in a message: it is copied in one go, and thousands would hold this thread up. */
+const MOST_TOGETHER = 100;
+
+/** Each message wakes the database thread, and each answer this one: many small ones cost more than few large ones. */
+export function createOutbox(post: (request: StoreRequest) => void, clock: Clock): Outbox {
+  let waiting: WriteRequest[] = [];
+  let cancelFlush: (() => void) | null = null;
+
+  function flush(): void {
+    cancelFlush?.();
+    cancelFlush = null;
+    const writes = waiting;
+    waiting = [];
+    if (writes.length > 0) post({ kind: 'writes', writes });
+  }
+
+  return {
+    write(request) {
+      waiting.push(request);
+      if (waiting.length >= MOST_TOGETHER) flush();
+      else cancelFlush ??= clock.after(GATHER_MS, flush);
+    },
+    ask(request) {
+      flush();
+      post(request);
+    },
+  };
+}
