@@ -177,5 +177,5 @@ const unknownName = (name: string): Refused =>
   refused({
     status: 404,
     code: 'not_found',
-    message: `There is no key "${name.slice(0, 100)}"; GET /api/v1/keys lists them.`,
+    message: `There is no key "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
   });
