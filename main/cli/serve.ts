@@ -1,4 +1,4 @@
-import { HOSTED_IDS } from '#shared/ids.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost } from '../app/owned-host.ts';
@@ -107,12 +107,15 @@ function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Switchyard runs. Base URL for your apps: ${baseUrl}`);
   print(`Window: ${host.controlLink()}`);
   print('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
-  if (isEmpty(config)) print(nextSteps(config.agent.enabled));
+  if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
-function isEmpty(config: Config): boolean {
-  return [...HOSTED_IDS, 'local' as const, 'ondemand' as const].every(
-    (id) => config[id].baseUrl === null,
+/** An engine whose address is set counts, though the agent has not probed it yet, and so do machines that joined. */
+function hasUpstream({ agent }: Config, { upstreams, local }: StatusReport): boolean {
+  return (
+    (agent.enabled && agent.engineUrl !== null) ||
+    upstreams.some(({ baseUrl }) => baseUrl !== null) ||
+    local.verified_count > 0
   );
 }
 

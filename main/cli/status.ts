@@ -1,7 +1,7 @@
 import type { AgentView } from '#shared/agent.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
-import { stateLine } from './commands.ts';
+import { stateLine } from './owner-commands.ts';
 import { answer, EXIT, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';

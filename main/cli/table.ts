@@ -2,7 +2,7 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
 import { chat } from './chat.ts';
 import { type Command, JSON_OPTION, type Option } from './command.ts';
-import { leave, reset, setMode } from './commands.ts';
+import { leave, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,13 +10,16 @@ export function dataDirectory(env: Environment, platform: NodeJS.Platform): stri
   if (chosen !== undefined && chosen !== '') return resolve(chosen);
   switch (platform) {
     case 'darwin':
-      return join(homedir(), 'Library', 'Application Support', 'Switchyard');
+      return join(home(), 'Library', 'Application Support', 'Switchyard');
     case 'win32':
-      return join(env['APPDATA'] || join(homedir(), 'AppData', 'Roaming'), 'Switchyard');
+      return join(env['APPDATA'] || join(home(), 'AppData', 'Roaming'), 'Switchyard');
     default:
-      return join(env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'switchyard');
+      return join(env['XDG_DATA_HOME'] || join(home(), '.local', 'share'), 'switchyard');
   }
 }
+
+/** The home of the user; an empty `HOME`, as some containers and cron jobs have it, is as good as unset. */
+const home = (): string => homedir() || userInfo().homedir;
 
 /**
  * Makes the directory, for its owner alone, and closes one that others can read or write. A directory that somebody

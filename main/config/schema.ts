@@ -1,84 +1,20 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { LIMIT_SETTINGS } from './limit-settings.ts';
-import { LOG_SETTINGS } from './log-settings.ts';
 import { OTHER_REGISTRIES, POOL_SETTINGS } from './pool-settings.ts';
-import { CURRENCY, priceSettings } from './price-settings.ts';
 import * as kinds from './setting-types.ts';
-import { atStart, optional, setting, type Setting } from './setting-types.ts';
-import { MODEL_FALLBACK, MODELS_MEANING, PREFILL, PROTOCOLS } from './upstream-choices.ts';
+import { atStart, oneOf, optional, setting, type Setting } from './setting-types.ts';
+import { UPSTREAM_SETTINGS } from './upstream-settings.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
-const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
-const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
-
-/** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
-function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
-  return {
-    baseUrl: optional(`${prefix}_BASE_URL`, kinds.httpUrl, address),
-    apiKey: optional(
-      `${prefix}_API_KEY`,
-      kinds.secret,
-      'Sent as a bearer token. Kept by the gateway and never shown again.',
-    ),
-    model: optional(
-      `${prefix}_MODEL`,
-      kinds.text,
-      'Model ID sent to this upstream. Empty: the one that the app asks for.',
-    ),
-    models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
-    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
-    timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
-    headers: setting(
-      `${prefix}_HEADERS`,
-      kinds.headerMap,
-      {},
-      'Sent with every request. A new set replaces the current one.',
-    ),
-    assemble: setting(
-      `${prefix}_ASSEMBLE`,
-      kinds.flag,
-      true,
-      'Stream from the upstream even if the app does not: failures show early.',
-    ),
-    prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
-    ...priceSettings(prefix),
-    protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
-  };
-}
-
-const HOSTED_URL = 'Base URL of the API, such as https://api.example.com/v1.';
+/** docs/routing.md#models. */
+const MODEL_FALLBACK = oneOf({
+  any: 'Another upstream answers with the model that it has.',
+  same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
+});
 
 /** Every setting, once: types, errors, `--help`, docs/configuration.md and the window come from here. */
 export const SETTINGS = {
-  local: {
-    baseUrl: optional(
-      'LOCAL_ENGINE_URL',
-      kinds.httpUrl,
-      'Such as http://127.0.0.1:11434 for Ollama. Empty: the machines that have joined serve.',
-    ),
-    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
-    prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
-    protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
-  },
-  hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
-  hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),
-  hosted_c: remote('HOSTED_C', HOSTED_URL, 30_000),
-  ondemand: {
-    ...remote(
-      'ONDEMAND',
-      'Address of the GPU that starts on demand, without /v1.',
-      120_000,
-      'Longest wait for the first token, a cold start included; then the request falls back.',
-    ),
-    warmup: setting(
-      'ONDEMAND_WARMUP',
-      kinds.flag,
-      true,
-      'Start it in the background when Local fails. Off: it starts when a request reaches it.',
-    ),
-  },
+  ...UPSTREAM_SETTINGS,
   circuit: {
     failThreshold: setting(
       'FAIL_THRESHOLD',
@@ -242,10 +178,64 @@ export const SETTINGS = {
       [],
       'Web pages and app schemes that may call the gateway: https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
-    ...LIMIT_SETTINGS,
-    currency: CURRENCY,
+    maxBodyBytes: setting(
+      'MAX_BODY_BYTES',
+      kinds.byteCount,
+      33_554_432,
+      'Larger request bodies are refused.',
+    ),
+    maxBodiesInFlightBytes: setting(
+      'MAX_BODIES_IN_FLIGHT_BYTES',
+      kinds.memoryBytes,
+      268_435_456,
+      'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
+    ),
+    maxConcurrentRequests: setting(
+      'MAX_CONCURRENT_REQUESTS',
+      kinds.count,
+      5000,
+      'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
+    ),
+    currency: setting('CURRENCY', kinds.text, 'USD', 'What prices are in; shown behind amounts.'),
     ...POOL_SETTINGS,
-    ...LOG_SETTINGS,
+    logLevel: atStart(
+      setting(
+        'LOG_LEVEL',
+        oneOf({
+          error: 'Errors only.',
+          warn: 'Errors and warnings.',
+          info: 'Errors, warnings and normal events.',
+          debug: 'Everything, for diagnosis.',
+        }),
+        'info',
+        'How much is written to the log.',
+      ),
+    ),
+    logTo: atStart(
+      setting(
+        'LOG_TO',
+        oneOf({
+          auto: 'Standard error under systemd and in containers, otherwise the file.',
+          file: 'logs/switchyard.log in the data directory; two files of 5 MB are kept.',
+          stderr: 'Standard error.',
+          stdout: 'Standard output.',
+        }),
+        'auto',
+        'Where the log goes. The desktop app writes the file in any case.',
+      ),
+    ),
+    logFormat: atStart(
+      setting(
+        'LOG_FORMAT',
+        oneOf({
+          auto: 'JSON in the file, otherwise text.',
+          text: 'One line of text for each event.',
+          json: 'One JSON object a line.',
+        }),
+        'auto',
+        'How the lines of the log are written.',
+      ),
+    ),
   },
 };
 

@@ -5,7 +5,6 @@ import type { RegistryContext } from './context.ts';
 import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
 import { enroll } from './enrollment.ts';
 import { takeHeartbeat } from './heartbeat.ts';
-import { type Capacity, createCapacity } from './capacity.ts';
 import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
 import { silenceAtStart, STALE_MS } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
@@ -15,11 +14,11 @@ import { addressesFor, announcementOf } from './pool/announcement.ts';
 import { createSharing } from './pool/sharing.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type TableEntry, entryOf, isNotMeant } from './provider-entry.ts';
-import { causesIn } from './out-of-use.ts';
+import { type TableEntry, entryOf } from './provider-entry.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
+import { type Capacity, causesIn, createCapacity, type Standing, standing } from './serving.ts';
 import type { Pool } from './store/postgres/pool-client.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
@@ -52,9 +51,6 @@ interface RegistryShare {
   /** In good standing by a verdict of this gateway. */
   readonly verified: number;
 }
-
-/** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
-export type Standing = 'none' | 'paused' | 'meant';
 
 export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   /** Starts to watch for silence. */
@@ -173,21 +169,6 @@ function load({ state, clock, gatewaySecret }: RegistryDeps, table: ProviderTabl
 
 function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
-}
-
-function standing(table: ProviderTable): Standing {
-  let found: Standing = 'none';
-  for (const entry of table.all()) {
-    const one = standingOf(entry);
-    if (one === 'meant') return one;
-    if (one === 'paused') found = one;
-  }
-  return found;
-}
-
-function standingOf(entry: TableEntry): Standing {
-  if (isNotMeant(entry)) return 'none';
-  return entry.shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
 function shareOf(table: ProviderTable): RegistryShare {

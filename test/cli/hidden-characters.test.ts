@@ -15,6 +15,8 @@ import { chunk, DONE, error, ROLE, sse, startUpstream, STOP } from '../support/u
 /** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085';
 const SEEN = 'tower⟨U+001B⟩[2J⟨U+000A⟩root: ok⟨U+202E⟩gnp.exe⟨U+0085⟩';
+/** The same in a sentence that is made one line: what breaks a line is a blank there. */
+const SEEN_IN_LINE = SEEN.replace('⟨U+000A⟩', ' ');
 /** Standard output of a command that is no terminal has nothing hidden but its own line breaks. */
 const HIDDEN = /[^\P{Cc}\n]|[\u061C\u200B\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
@@ -93,7 +95,7 @@ test('no command prints a hidden character of a name from outside', async () => 
   await note('logs', '-n', '100', '--json');
 });
 
-test('a gateway that refuses a machine puts nothing hidden on its terminal', async () => {
+test('join shows the hidden characters of a refusal as their codes', async () => {
   const body = JSON.stringify({ error: { message: NAME, code: 'invalid_token', type: 'x' } });
   const port = await listening(
     createServer((_req, res) =>
@@ -108,11 +110,11 @@ test('a gateway that refuses a machine puts nothing hidden on its terminal', asy
     '0f'.repeat(32),
   );
   expect(code).toBe(1);
-  expect(stderr).toContain('gnp.exe');
+  expect(stderr).toContain(SEEN_IN_LINE);
   expect(stderr).not.toMatch(HIDDEN);
 });
 
-test('an engine puts nothing hidden on the terminal of the doctor', async () => {
+test('the doctor shows the hidden characters of an engine as their codes', async () => {
   const port = await listening(
     createServer((req, res) => {
       const models = { object: 'list', data: [{ id: NAME, object: 'model', owned_by: NAME }] };
@@ -129,6 +131,6 @@ test('an engine puts nothing hidden on the terminal of the doctor', async () => 
     },
     'doctor',
   );
-  expect(stdout).toContain('gnp.exe');
+  expect(stdout).toContain(SEEN_IN_LINE);
   expect(stdout + stderr).not.toMatch(HIDDEN);
 });

@@ -7,6 +7,14 @@ import { startGateway } from '../support/gateway.ts';
 
 /** The command as its words are typed, over a gateway in this process. */
 async function startKeys() {
+  const outcomeOf = await startCommand();
+  return async (line: string) => {
+    const outcome = await outcomeOf(line);
+    return outcome.kind === 'answer' ? outcome.text : outcome.exitCode;
+  };
+}
+
+async function startCommand() {
   const { url, dataDirectory } = await startGateway({});
   const running = JSON.stringify({ url, pid: process.pid });
   writeFileSync(join(dataDirectory, 'running.json'), running);
@@ -16,7 +24,7 @@ async function startKeys() {
     const read = readArguments(command, line.split(' '));
     if (read.kind === 'bad') throw new Error(read.message);
     const outcome = await command.run({ env: {}, dataDirectory, ...read });
-    return outcome.kind === 'answer' ? outcome.text : outcome.exitCode;
+    return outcome;
   };
 }
 
@@ -44,5 +52,16 @@ test('a command that sets no limit, or one where none belongs, is refused', asyn
     'list --tokens-day 5',
   ]) {
     expect([line, await keys(line)]).toEqual([line, 2]);
+  }
+});
+
+test('a key that does not exist is answered with the command that lists those that do', async () => {
+  const outcomeOf = await startCommand();
+  for (const line of ['revoke nope', 'limit nope --tokens-day 5']) {
+    expect(await outcomeOf(line)).toMatchObject({
+      kind: 'failed',
+      message: 'There is no key "nope"; "switchyard keys list" lists them.',
+      exitCode: 1,
+    });
   }
 });

@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { dataDirectory } from '../../main/config/data-directory.ts';
 import { createSettingsHelp, loadConfig, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
@@ -154,3 +154,12 @@ test.each<[law: string, NodeJS.Platform, env: Record<string, string>, directory:
 ])('the data directory by %s', (_law, platform, env, directory) => {
   expect(dataDirectory(env, platform)).toBe(directory);
 });
+
+test.runIf(process.platform !== 'win32').each<NodeJS.Platform>(['linux', 'darwin'])(
+  'an empty HOME is as good as unset: the data directory stays in the home of the user (%s)',
+  (platform) => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('HOME', '');
+    expect(dataDirectory({}, platform).startsWith(`${userInfo().homedir}/`)).toBe(true);
+  },
+);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { stateLine } from '../../main/cli/commands.ts';
+import { stateLine } from '../../main/cli/owner-commands.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { runCli } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';

@@ -10,7 +10,16 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
-import { chunk, DONE, hang, ROLE, stall, startUpstream, STOP } from '../support/upstream.ts';
+import {
+  chunk,
+  DONE,
+  hang,
+  REFUSED_URL,
+  ROLE,
+  stall,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
 import { openWire } from '../support/wire.ts';
 
 const BASE_URL = /Base URL for your apps: (\S+)/;
@@ -266,4 +275,18 @@ test('--version prints the version, --help every setting; both start nothing', a
   for (const { setting } of ENTRIES) expect(help.stdout).toContain(`SWITCHYARD_${setting.env} `);
   expect(help.stdout).toContain('Show the window in the browser');
   expect(existsSync(directory)).toBe(false);
+});
+
+test('only a start without any upstream says that nothing is configured', async () => {
+  const said = async (settings: Record<string, string>) => {
+    const { cli } = await startHeadless(settings);
+    // Printed last of all.
+    await cli.printed(/(\(the link gives control)/);
+    const { stdout } = await stop(cli);
+    return stdout.includes('Nothing is configured yet');
+  };
+  expect(await said({})).toBe(true);
+  expect(await said({ HOSTED_A_BASE_URL: REFUSED_URL })).toBe(false);
+  expect(await said({ AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL })).toBe(false);
+  expect(await said({ ENGINE_URL: REFUSED_URL }), 'an agent that is off uses no engine').toBe(true);
 });

@@ -5,6 +5,7 @@ import {
   type GatewayVerdict,
 } from '#shared/agent.ts';
 import { CHECK_MISSING, CHECK_NAMES } from '#shared/provider.ts';
+import { excerpt } from '../excerpt.ts';
 
 export type { DoctorEntry, DoctorReport };
 
@@ -14,14 +15,7 @@ export const DOCTOR_NAMES = [...DOCTOR_GROUNDS, ...CHECK_NAMES] as const;
 /** Enough for an error message of an engine. */
 const MAX_OUTPUT_CHARS = 600;
 
-/** Makes foreign output fit to be shown: short, on one line, without terminal commands. */
-export function shown(output: string): string {
-  const plain = output
-    .slice(0, 4 * MAX_OUTPUT_CHARS)
-    .replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S}]+/gu, ' ')
-    .trim();
-  return plain.length > MAX_OUTPUT_CHARS ? `${plain.slice(0, MAX_OUTPUT_CHARS)}…` : plain;
-}
+export const shown = (output: string): string => excerpt(output, MAX_OUTPUT_CHARS);
 
 /** All entries in the order of the names; a check that was not run gets an entry that says so. */
 export function reportOf(

@@ -5,7 +5,7 @@ import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { isSecretShaped } from '../../platform/secrets.ts';
-import { excerpt } from '../telemetry/tool-process.ts';
+import { excerpt } from '../excerpt.ts';
 import type { BeatOutcome, EnrollOutcome, LinkFailure } from './link.ts';
 
 /** What the sender can correct by itself before it tries again. */

@@ -1,5 +1,6 @@
 import type { FailedPoll } from './poll.ts';
-import { excerpt, runTool, type ToolEdges, type ToolResult } from './tool-process.ts';
+import { excerpt } from '../excerpt.ts';
+import { runTool, type ToolEdges, type ToolResult } from './tool-process.ts';
 
 /** rocm-smi and amd-smi are Python programs that take seconds on a busy machine. */
 const TIMEOUT_MS = 10_000;

@@ -3,6 +3,7 @@ import { kill as signalProcess } from 'node:process';
 import { withTimeout } from '../../platform/async.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { excerpt } from '../excerpt.ts';
 
 export type ToolEnd =
   | { readonly kind: 'missing' }
@@ -193,16 +194,4 @@ function exitWords(code: number | null, said: string): string {
   const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
   const words = excerpt(said);
   return words === '' ? how : `${how}: ${words}`;
-}
-
-const MAX_EXCERPT_CHARS = 200;
-
-/** A short piece of a tool's output for people: one line, no control characters. */
-export function excerpt(text: string): string {
-  // Tools may print anything, including terminal commands.
-  const plain = text
-    .slice(0, 4 * MAX_EXCERPT_CHARS)
-    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, ' ')
-    .trim();
-  return plain.length > MAX_EXCERPT_CHARS ? `${plain.slice(0, MAX_EXCERPT_CHARS)}…` : plain;
 }

@@ -80,11 +80,10 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     deps.otherwise(req, res);
   } else if (req.method !== route.method) {
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
-  } else if (isLoop(req.headers, deps.id)) {
+  } else if (!addHop(req.headers, deps.id)) {
     sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
     const { endpoint } = route;
-    addHop(req.headers, deps.id);
     const identity = deps.identify(req.headers);
     if (identity.reader) markProved(req.socket);
     const caller = { endpoint, identity, cors };
@@ -107,17 +106,14 @@ const HOPS_HEADER = 'x-gateway-hops';
 /** A gateway in front of another's machines is two; more are a loop through gateways that drop part of the header. */
 const MAX_HOPS = 5;
 
-/** Whether a request has come back to the gateway `id`, or has been passed on too often. */
-function isLoop(headers: IncomingHttpHeaders, id: string): boolean {
-  const hops = hopsOf(headers);
-  return hops.includes(id) || hops.length >= MAX_HOPS;
-}
-
-/** Adds this gateway to the headers that are forwarded. */
-function addHop(headers: IncomingHttpHeaders, id: string): void {
-  headers[HOPS_HEADER] = [...hopsOf(headers), id].join(',');
-}
-
-function hopsOf({ [HOPS_HEADER]: value }: IncomingHttpHeaders): readonly string[] {
-  return typeof value === 'string' && value !== '' ? value.split(/\s*,\s*/) : [];
+/**
+ * Adds the gateway `id` to the headers that are forwarded. False for a request that has come back to it, or has been
+ * passed on too often.
+ */
+function addHop(headers: IncomingHttpHeaders, id: string): boolean {
+  const value = headers[HOPS_HEADER];
+  const hops = typeof value === 'string' && value !== '' ? value.split(/\s*,\s*/) : [];
+  if (hops.includes(id) || hops.length >= MAX_HOPS) return false;
+  headers[HOPS_HEADER] = [...hops, id].join(',');
+  return true;
 }

@@ -1,11 +1,12 @@
-import { KEY_NAME, type KeyLimitValues, type StoredKey } from '../../config/key-file.ts';
+import { z } from 'zod';
+import { KEY_LIMIT_NAMES, MAX_KEY_LIMIT } from '#shared/keys.ts';
+import { KEY_NAME, keyLimits, type KeyLimitValues, type StoredKey } from '../../config/key-file.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { changedLimits } from './key-limit-change.ts';
 
 interface NamedKeyView {
   readonly name: string;
@@ -177,5 +178,27 @@ const unknownName = (name: string): Refused =>
   refused({
     status: 404,
     code: 'not_found',
-    message: `There is no key "${name.slice(0, 100)}"; GET /api/v1/keys lists them.`,
+    message: `There is no key "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
   });
+
+/** The limits after a change that came with a request: null lifts one, and one that it does not name stays. */
+function changedLimits(
+  before: KeyLimitValues,
+  change: unknown,
+): { readonly kind: 'limits'; readonly limits: KeyLimitValues } | Refused {
+  const read = z.record(z.string(), z.unknown()).safeParse(change ?? {});
+  if (!read.success) return BAD_LIMITS;
+  const after = Object.entries({ ...before, ...read.data }).filter(([, value]) => value !== null);
+  const checked = keyLimits.safeParse(Object.fromEntries(after));
+  return checked.success ? { kind: 'limits', limits: checked.data } : BAD_LIMITS;
+}
+
+const BAD_LIMITS: Refused = {
+  kind: 'refused',
+  error: {
+    status: 400,
+    code: 'invalid_request',
+    message: `'limits' may have ${KEY_LIMIT_NAMES.join(', ')}, each a whole number from 1 to ${MAX_KEY_LIMIT}, or null for no limit.`,
+    param: 'limits',
+  },
+};

@@ -1,8 +1,10 @@
+import type { FallbackReason } from '#shared/reasons.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
   type Failed,
   isUnconfigured,
+  nameOf,
   type UpstreamOutcome,
   reasonOf,
   wasAttempted,
@@ -10,7 +12,6 @@ import {
 import type { Untranslatable } from '../upstream/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import type { StandIn } from './stand-in.ts';
-import { sentencesFor } from './outcome-words.ts';
 
 /** The response when no upstream answered. */
 export type FinalResponse =
@@ -138,4 +139,48 @@ function waitMsOf(outcome: UpstreamOutcome): number | null {
 /** How long a failure excludes its upstream; null when it does not. */
 function exclusionMs(failure: Failed['failure']): number | null {
   return exclusionFor(failure)?.ms ?? null;
+}
+
+const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>> = {
+  not_configured: 'not configured',
+  no_provider: 'no machine is available',
+  circuit_open: 'skipped after repeated failures',
+  zero_spend: 'skipped, as only local may be called',
+  budget: 'skipped, as its budget is spent',
+  paused: 'paused by its owner',
+  disabled: 'switched off',
+  predicted_slow: 'skipped, as it would be slow',
+  model_mismatch: 'set to another model',
+  unreachable: 'unreachable',
+  timeout: 'timed out',
+  busy: 'busy',
+  rate_limited: 'rate limited',
+  quota: 'out of quota',
+  credentials: 'its key was refused',
+  model_not_found: 'does not have the model',
+  context_length: 'the prompt is too long for it',
+  unsupported_input: 'cannot read such input',
+  unsupported: 'does not have this endpoint',
+  gateway_exhausted: 'not reached, as this gateway has no file descriptor left',
+  bad_response: 'gave an unusable answer',
+  outrun: 'slower than another',
+};
+
+/** A sentence for each upstream that is configured; codes and numbers, never text from an upstream. */
+function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
+  return outcomes
+    .filter((outcome) => !isUnconfigured(outcome))
+    .map((outcome) => ` ${nameOf(outcome)}: ${wordsFor(outcome)}.`)
+    .join('');
+}
+
+function wordsFor(outcome: UpstreamOutcome): string {
+  const reason = reasonOf(outcome);
+  const words: Readonly<Record<string, string>> = WORDS;
+  const named = words[reason] ?? 'answered';
+  if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
+    return `${named} (${outcome.causes()})`;
+  if (outcome.kind !== 'failed') return named;
+  const { detail } = outcome.failure;
+  return words[reason] === undefined ? `${named} ${detail}` : `${named} (${detail})`;
 }

@@ -158,14 +158,10 @@ export function isRemoved(id: string, circuits: Circuits): boolean {
   return circuits.at(id).breaker.health.requests === 0;
 }
 
-function withGrace(limits: Limits, excusedMs: number): Limits {
-  return excusedMs === 0
-    ? limits
-    : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
-}
-
 function conditionsOf({ clock, limits, random }: CircuitsDeps, excusedMs = 0): Conditions {
-  return { now: dualTimeOf(clock), limits: withGrace(limits(), excusedMs), random: random() };
+  const given = limits();
+  const ttftThresholdMs = given.ttftThresholdMs + excusedMs;
+  return { now: dualTimeOf(clock), limits: { ...given, ttftThresholdMs }, random: random() };
 }
 
 function excludedFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
@@ -204,37 +200,35 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
   }
 
   const conditions = (excusedMs?: number) => conditionsOf(deps, excusedMs);
-  const isStale = (id: string, requestEpoch: number) => requestEpoch < at(id).epoch;
 
-  function admitBy(admitting: typeof admit, ...args: AdmitArguments): AdmissionResult {
-    const [id, { timeoutMs }, requestEpoch] = args;
-    if (isStale(id, requestEpoch)) return STALE;
-    const { breaker } = at(id);
-    const admission = admitting(breaker, now(), timeoutMs);
+  function admitBy(
+    admitting: typeof admit,
+    exclusions: 'heeded' | 'ignored',
+    ...[id, { timeoutMs, model }, requestEpoch]: AdmitArguments
+  ): AdmissionResult {
+    const circuit = at(id);
+    if (requestEpoch < circuit.epoch) return STALE;
+    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, clock) : null;
+    if (excluded !== null) return excluded;
+    const admission = admitting(circuit.breaker, now(), timeoutMs);
     if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, clock);
-    if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
+    if (admission.breaker !== circuit.breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', permit: admission.permit };
-  }
-
-  function admitUnlessExcluded(admitting: typeof admit, ...args: AdmitArguments): AdmissionResult {
-    const [id, { model }, requestEpoch] = args;
-    const excluded = isStale(id, requestEpoch) ? null : exclusionAt(at(id), model, clock);
-    return excluded ?? admitBy(admitting, ...args);
   }
 
   return {
     at,
     epoch: () => epoch,
-    admit: (...args) => admitUnlessExcluded(admit, ...args),
-    admitIfClosed: (...args) => admitUnlessExcluded(admitIfClosed, ...args),
+    admit: (...args) => admitBy(admit, 'heeded', ...args),
+    admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
     exclusionOf(id, model) {
       const excluded = exclusionAt(at(id), model, clock);
       if (excluded !== null) return excluded;
       const waitMs = waitMsOf(at(id).breaker, now());
       return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, clock);
     },
-    admitRetry: (...args) => admitBy(admit, ...args),
-    admitForced: (...args) => admitBy(admitForced, ...args),
+    admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
+    admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
     firstContent(id, permit, { ttftMs, slowMs }) {
       const { breaker } = at(id);
@@ -248,9 +242,10 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
-      if (requested === null || isStale(id, of.epoch)) return;
-      const exclusions = withExclusion(at(id).exclusions, requested, of.model, now());
-      circuits.set(id, { ...at(id), exclusions });
+      const circuit = at(id);
+      if (requested === null || of.epoch < circuit.epoch) return;
+      const exclusions = withExclusion(circuit.exclusions, requested, of.model, now());
+      circuits.set(id, { ...circuit, exclusions });
       changed();
     },
     coolDown(id) {

@@ -1,14 +1,17 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { assertNever } from '#shared/assert.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
-import { answerTo } from './answers.ts';
 import {
   NOTHING_BEFORE,
+  type UsageAnswer,
   type UsageMessage,
+  type UsageQuestion,
   type UsageReply,
   type UsageWorkerData,
 } from './messages.ts';
-import { createUsageQueries } from './queries.ts';
+import { createUsageQueries, MAX_REQUESTS, type UsageQueries } from './queries.ts';
+import { pageOf } from './request-pages.ts';
 import { HOUR_MS } from './spans.ts';
 
 /* The thread of the usage database, so that no query and no disk can block the gateway. */
@@ -72,6 +75,45 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   attempt(() => (before = queries.before(since)));
   say({ kind: 'opened', warning, rows, before });
   port.on('message', answer);
+}
+
+/** Null where the database cannot be read. */
+async function answerTo(
+  question: UsageQuestion,
+  queries: Pick<UsageQueries, 'history' | 'rows' | 'row'>,
+): Promise<UsageAnswer | null> {
+  try {
+    return await read(question, queries);
+  } catch {
+    return null;
+  }
+}
+
+async function read(
+  question: UsageQuestion,
+  queries: Pick<UsageQueries, 'history' | 'rows' | 'row'>,
+): Promise<UsageAnswer> {
+  switch (question.kind) {
+    case 'history':
+      return { kind: 'history', rows: queries.history(question.query) };
+    case 'requests': {
+      const texts = queries.rows(2 * MAX_REQUESTS);
+      return { kind: 'requests', page: pageOf(await parsed(texts), question.wanted) };
+    }
+    case 'request': {
+      const text = queries.row(question.id);
+      const [row = null] = text === null ? [] : await parsed([text]);
+      return { kind: 'request', row };
+    }
+    default:
+      return assertNever(question, 'question');
+  }
+}
+
+/** The schema is loaded only when history is read: it would slow down every start. */
+async function parsed(texts: readonly string[]) {
+  const { keptRows } = await import('./kept-rows.ts');
+  return keptRows(texts);
 }
 
 if (parentPort !== null) serve(parentPort, workerData as UsageWorkerData);

@@ -257,7 +257,7 @@ test('an engine that fails at inference is shown with what it said, cut short an
   const report = await diagnose({ agent: { ...expected, ports: [1] }, engine });
   const [inference] = named(report, 'test inference returns choices');
   expect(inference).toMatchObject({ passed: false });
-  expect(inference?.output).toMatch(/^HTTP 500 \[2Jout of memory x+…$/);
+  expect(inference?.output).toMatch(/^HTTP 500 ⟨U\+001B⟩\[2Jout of memory x+…$/);
   expect(inference?.output.length).toBeLessThan(700);
   // An error that comes fast is not fast.
   expect(named(report, 'latency <10s')[0]?.output).toBe('check missing');
@@ -349,6 +349,6 @@ function serveNothing(): Promise<number> {
   return listening(createTcpServer((socket) => socket.destroy()));
 }
 
-test('output of others is one line without control characters', () => {
-  expect(shown('a\n\tb\u0007\u001b[31mc')).toBe('a b [31mc');
+test('output of others is one line, with hidden characters as their codes', () => {
+  expect(shown('a\n\tb\u0007\u001b[31mc')).toBe('a b⟨U+0007⟩⟨U+001B⟩[31mc');
 });

@@ -169,7 +169,9 @@ describe('AMD', () => {
     const { state, problems } = await afterRound(amd(there));
     expect(state).toBe('failing');
     expect(problems[0]).toMatchObject({ tool: 'rocm-smi' });
-    expect(problems[0]?.happened).toBe('it printed what cannot be read: no [31mJSON [0m');
+    expect(problems[0]?.happened).toBe(
+      'it printed what cannot be read: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
+    );
   });
 
   test('with a tool that hangs is told of, and no second one is started beside it', async () => {

@@ -1,12 +1,12 @@
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../../platform/json.ts';
-import { errorMessage, isLastChunk, type Substance } from '../completion.ts';
+import { listOf, parseJson } from '../../../platform/json.ts';
+import type { Assembly } from '../assembly.ts';
+import { errorMessage, isLastChunk, type Substance, writeJson } from '../completion.ts';
 import { type ApiEndpoint, type Asked, pathsOf } from '../endpoint.ts';
 import { isText, type Member, smallValueOf } from '../json-members.ts';
 import { CHAT_STREAM } from './chat.ts';
 import { requiresTextOrList } from './fields.ts';
 import { createMemberScan, LIST } from './member-scan.ts';
-import { createTextAssembly } from './text-assembly.ts';
 
 /** Text to be continued, or filled in before a `suffix`: editors ask for it as one types. */
 export const COMPLETIONS: ApiEndpoint = {
@@ -60,4 +60,40 @@ function hasText(choice: unknown): boolean {
 /** A whole answer has the shape of a chunk. */
 function asEvents(answer: Buffer): string {
   return `data: ${JSON.stringify(parseJson(answer.toString('utf8')))}\n\ndata: [DONE]\n\n`;
+}
+
+type Json = Record<string, unknown>;
+
+/** Builds a text completion with one choice; of every field beside its text the last value counts. */
+function createTextAssembly(): Assembly {
+  const top: Json = {};
+  const choice: Json = { index: 0, logprobs: null };
+  let text = '';
+  let finishReason: unknown = null;
+
+  function addChoice(part: unknown): void {
+    if (!isObject(part)) return;
+    const { text: more, finish_reason: reason, index: _index, ...others } = part;
+    if (typeof more === 'string') text += more;
+    finishReason = reason ?? finishReason;
+    Object.assign(choice, others);
+  }
+
+  return {
+    add(chunk) {
+      if (!isObject(chunk)) return;
+      const { choices, usage, ...rest } = chunk;
+      Object.assign(top, rest);
+      // `usage: null` on other chunks must not erase the value.
+      if (isObject(usage)) top['usage'] = usage;
+      for (const part of listOf(choices)) addChoice(part);
+    },
+    finished: () => finishReason !== null,
+    problem: () => null,
+    result() {
+      const choices = [{ ...choice, text, finish_reason: finishReason }];
+      const json = writeJson({ ...top, object: 'text_completion', choices });
+      return json === null ? null : Buffer.from(json);
+    },
+  };
 }
