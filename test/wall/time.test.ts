@@ -3,6 +3,7 @@ import { createManualClock } from '../support/clock.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
+import { startScene } from '../support/scene.ts';
 import {
   answers,
   chunk,
@@ -228,4 +229,22 @@ test('a stream whose end comes with its last event leaves no timer behind', asyn
   // The state file is written half a second behind.
   clock.advance(500);
   await expect.poll(() => clock.pending()).toBe(0);
+});
+
+test('the last content of an attempt is that of its events: a comment behind it is none', async () => {
+  const { up, clock, url, host } = await startScene({ hosted_a: stall(ROLE, A) });
+  const pending = startChat(url, STREAM);
+  await pending.received('"a"');
+  const { res } = await up.hosted_a.call(1);
+  clock.advance(300);
+  res.write(chunk({ content: 'b' }));
+  await pending.received('"b"');
+  clock.advance(2000);
+  res.write(': still there\n\n');
+  await pending.received(': still there');
+  expect(host.snapshot().requests[0]?.attempts).toMatchObject([
+    { firstContentMs: 0, lastContentMs: 300, endMs: null },
+  ]);
+  res.end(STOP + DONE);
+  await pending.answer;
 });

@@ -41,8 +41,8 @@ export interface RelayPlan {
   readonly signal: CancelSignal;
   /** Reads what the upstream reports of its usage. */
   readonly meter: UsageMeter;
-  /** Called with the number of events sent. */
-  readonly onEvents: (count: number) => void;
+  /** Called with the number of events sent, and when data last came, in clock ticks. */
+  readonly onEvents: (count: number, cameAt: number) => void;
   /** Collects the bytes sent; null where the answer could not be resumed. */
   readonly sent: SentBytes | null;
   /** Turns events into the caller's; null where they are in its protocol. */
@@ -177,7 +177,8 @@ class Relay implements ResponseListener {
     const bytes = translator === null ? seen.bytes : translator.push(seen);
     if (bytes.length > 0 && !writeChunk(this.#res, bytes) && progress.kind === 'going')
       this.#pause();
-    this.#plan.onEvents(frames.ends.length - (whole.ends.length - seen.ends.length));
+    const count = frames.ends.length - (whole.ends.length - seen.ends.length);
+    this.#plan.onEvents(count, this.#lastDataAt);
     if (translator?.ended() === 'failed') {
       this.#exchange.abort();
       this.#break('upstream_bad_response', UNTRANSLATABLE);

@@ -89,9 +89,9 @@ function relayStream(
     clock: deps.clock,
     signal: context.signal,
     meter,
-    onEvents(count) {
+    onEvents(count, cameAt) {
       relayedEvents += count;
-      observer.relayed(count);
+      observer.relayed(count, cameAt);
     },
     sent,
     splice,

@@ -184,8 +184,8 @@ class AttemptSpan implements AttemptObserver {
     this.#observer.answering(contentAt);
   }
 
-  relayed(events: number): void {
-    this.#observer.relayed(events);
+  relayed(events: number, cameAt: number): void {
+    this.#observer.relayed(events, cameAt);
   }
 
   /** An error's words stay here: an upstream may quote the prompt in them. */

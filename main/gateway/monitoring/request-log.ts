@@ -229,9 +229,10 @@ class OpenAttempt implements AttemptObserver {
     this.#request.changed();
   }
 
-  relayed(events: number): void {
-    this.#request.row.events += events;
-    if (events > 0) this.#row.lastContentMs = this.#request.sinceBegunMs();
+  relayed(events: number, cameAt: number): void {
+    const { row, begunAt } = this.#request;
+    row.events += events;
+    if (events > 0) this.#row.lastContentMs = Math.round(cameAt - begunAt);
     this.#request.changed();
   }
 

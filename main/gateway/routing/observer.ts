@@ -52,7 +52,8 @@ export interface AttemptObserver {
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
-  relayed(events: number): void;
+  /** `cameAt`: when data last came, in clock ticks; a comment is none. */
+  relayed(events: number, cameAt: number): void;
   ended(end: AttemptEnd): void;
 }
 
