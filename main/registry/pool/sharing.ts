@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { piecesOf } from '../store/postgres/pieces.ts';
+import { piecesOf } from '../store/pieces.ts';
 import type { Lease, Pool } from '../store/postgres/pool-client.ts';
 import type { PoolChanges } from '../store/postgres/protocol.ts';
 import type { StoreChange } from '../store/store.ts';

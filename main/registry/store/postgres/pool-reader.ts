@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { piecesOf } from './pieces.ts';
+import { piecesOf } from '../pieces.ts';
 import { readChanges } from './reading.ts';
 import type { PoolChanges, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';

@@ -6,7 +6,7 @@ import { keepLeases } from './lease-keeper.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { meet } from './members.ts';
-import { piecesOf } from './pieces.ts';
+import { piecesOf } from '../pieces.ts';
 import { createPoolReader, type PoolReader } from './pool-reader.ts';
 import {
   type GatewayFigures,
