@@ -9,14 +9,21 @@ const MIN_AVERAGE_BYTES = 16;
 /** Emitted once by a request whose body comes in pieces of a few bytes; nothing more of it is read. */
 export const TINY_PIECES = 'tinyPieces';
 
+/** As much as one read of a socket. libuv goes on with a connection for up to 32 of them, with which others wait. */
+const MAX_TURN_BYTES = 64 * 1024;
+
 /**
- * A request that stops at a body of tiny chunks. Node's parser works through a whole read of 64 KiB, which holds
- * 10,900 chunks of one byte, before anything else runs.
+ * A request whose body takes turns with other connections, and that stops at one of tiny chunks. Node's parser works
+ * through a whole read of 64 KiB, which holds 10,900 chunks of one byte, before anything else runs.
  */
 export class MeteredRequest extends IncomingMessage {
   #pieces = 0;
   #bytes = 0;
   #isCut = false;
+  #turnBytes = 0;
+  #isResting = false;
+  /** More was asked for meanwhile. */
+  #isWanted = false;
 
   /** Whether it was stopped; its connection is of no further use. */
   get isCut(): boolean {
@@ -29,13 +36,35 @@ export class MeteredRequest extends IncomingMessage {
     this.#pieces += 1;
     this.#bytes += chunk.length;
     if (this.#pieces <= MIN_PIECES || this.#bytes >= this.#pieces * MIN_AVERAGE_BYTES) {
-      return super.push(chunk);
+      return this.#take(chunk);
     }
     this.#isCut = true;
     skipRestOfRead(this.socket);
     this.emit(TINY_PIECES);
     // Makes the parser stop reading from the socket.
     return false;
+  }
+
+  override _read(size: number): void {
+    if (this.#isResting) this.#isWanted = true;
+    else super._read(size);
+  }
+
+  #take(chunk: Buffer): boolean {
+    const isTaken = super.push(chunk);
+    this.#turnBytes += chunk.length;
+    if (!this.#isResting && this.#turnBytes >= MAX_TURN_BYTES) this.#restForTurn(isTaken);
+    return isTaken && !this.#isResting;
+  }
+
+  #restForTurn(isWanted: boolean): void {
+    this.#isResting = true;
+    this.#isWanted = isWanted;
+    setImmediate(() => {
+      this.#isResting = false;
+      this.#turnBytes = 0;
+      if (this.#isWanted && !this.#isCut && !this.complete) this._read(0);
+    });
   }
 }
 

@@ -38,6 +38,32 @@ test('a connection is closed as soon as what is no HTTP was answered, though the
   expect((await failed).code).toMatch(/EPIPE|ECONNRESET/);
 });
 
+test('a body that comes fast leaves others their turn after each read, and comes whole', async () => {
+  const bytes = 16 * 1024 * 1024;
+  const seen = { all: 0, most: 0 };
+  const { port } = await serve((req, res) => {
+    let now = 0;
+    req.on('data', (chunk: Buffer) => {
+      if (now === 0)
+        setImmediate(() => {
+          seen.most = Math.max(seen.most, now);
+          now = 0;
+        });
+      now += chunk.length;
+      seen.all += chunk.length;
+    });
+    req.on('end', () => res.end('the answer'));
+  });
+  const socket = connect({ host: '127.0.0.1', port });
+  onTestFinished(() => void socket.destroy());
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`);
+  socket.write(Buffer.alloc(bytes));
+  for await (const part of socket) if (String(part).includes('the answer')) break;
+  expect(seen.all).toBe(bytes);
+  // The read that begins with the head, and one more.
+  expect(seen.most).toBeLessThanOrEqual(2 * 64 * 1024);
+});
+
 test('a caller that has closed its sending half gets its answer', async () => {
   const { port } = await serve((req, res) => {
     req.resume();
