@@ -27,5 +27,6 @@ test('the nursery of the collector grows to 16 MB, of which V8 keeps two', async
   };
   // Twice 16 MB, and the pages that V8 adds where survivors do not fit; a growth too many would be 64 MB.
   expect(await run('tuned')).toBeLessThan(48);
-  expect(await run('as', 'it', 'is')).toBeGreaterThan(48);
+  // How soon V8 lets it grow depends on what else the machine does.
+  await expect.poll(() => run('as', 'it', 'is')).toBeGreaterThan(48);
 });
