@@ -43,3 +43,13 @@ export function withTimeout<T>(
     if (ms !== undefined) cancelTimer = clock.after(ms, () => settle({ kind: 'timed_out' }));
   });
 }
+
+/** Runs what it is given one after the other, also after a failure; each call has the result of its own work. */
+export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work, work);
+    last = result;
+    return result;
+  };
+}

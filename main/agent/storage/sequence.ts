@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createTurns } from '../../platform/async.ts';
 import type { Log } from '../../platform/log.ts';
 import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 
@@ -21,7 +22,7 @@ export function createSequence(directory: string, log: Log): Sequence {
   const path = join(directory, FILE);
   let last = savedReserve(path);
   let reserved = last;
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
   async function take(): Promise<number> {
     if (last >= reserved) {
@@ -36,11 +37,7 @@ export function createSequence(directory: string, log: Log): Sequence {
   }
 
   return {
-    next() {
-      const number = turn.then(take);
-      turn = number;
-      return number;
-    },
+    next: () => inTurn(take),
     countOnFrom(accepted) {
       if (Number.isSafeInteger(accepted) && accepted < MAX_FOLLOWED)
         last = Math.max(last, accepted);

@@ -103,14 +103,14 @@ const STALLED_POLLS = 4;
  * relayed event.
  */
 export function closeStalled(server: Server, connections: Connections, stalledMs: number): void {
-  const seen = new WeakMap<Socket, { readonly moved: string; readonly looks: number }>();
+  const seen = new WeakMap<Socket, { readonly moved: string; readonly polls: number }>();
   const timer = setInterval(() => {
     for (const [socket, requests] of connections) {
       const moved = movedBytes(socket);
       const before = seen.get(socket);
-      const looks = before?.moved === moved ? before.looks + 1 : 0;
-      seen.set(socket, { moved, looks });
-      if (looks < STALLED_POLLS) continue;
+      const polls = before?.moved === moved ? before.polls + 1 : 0;
+      seen.set(socket, { moved, polls });
+      if (polls < STALLED_POLLS) continue;
       if (requests.size === 0 || socket.writableLength > 0) socket.destroy();
     }
   }, stalledMs / STALLED_POLLS);

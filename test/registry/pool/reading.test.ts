@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Connection } from '../../../main/registry/store/postgres/connection.ts';
 import { createOpening } from '../../../main/registry/store/postgres/opening.ts';
 import { createPoolReader } from '../../../main/registry/store/postgres/pool-reader.ts';
 import type { PoolChanges } from '../../../main/registry/store/postgres/protocol.ts';
@@ -48,8 +49,13 @@ const ITS_REMOVAL = {
 test('two readings never mix: what the newer one has seen removed, the older one does not bring back', async () => {
   const answers = [EVERYTHING, ITS_REMOVAL];
   const told: string[] = [];
-  const query = () => Promise.resolve([{ page: answers.shift() }]);
-  const session = { reader: { query } } as unknown as Session;
+  const connection: Connection = {
+    query: <Row>() => Promise.resolve([{ page: answers.shift() } as Row]),
+    run: () => Promise.resolve(),
+    lost: new Promise(() => {}),
+    destroy() {},
+  };
+  const session: Session = { writer: connection, reader: connection, end() {} };
   const gateway = { id: 'gw_a', run: 'gw_a:1', host: '', version: '' };
   const reader = createPoolReader({
     data: { url: '', shown: '', secretDigest: '', gateway },

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { Client } from 'pg';
+import { createTurns } from '../../../platform/async.ts';
 
 /** One connection to the database. Whatever fails on it ends it: its owner opens another one. */
 export interface Connection {
@@ -53,12 +54,7 @@ export async function connect({
     throw error;
   }
   /** A connection runs one statement at a time; the others wait here for their turn. */
-  let last: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = last.then(work, work);
-    last = result;
-    return result;
-  }
+  const inTurn = createTurns();
   return {
     async query<Row>(text: string, values: readonly unknown[] = []) {
       const { rows } = await inTurn(() => client.query({ text, values: [...values] }));

@@ -1,3 +1,4 @@
+import { createTurns } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { piecesOf } from '../pieces.ts';
 import { readChanges } from './reading.ts';
@@ -34,7 +35,8 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   const writer = writerOf(data);
   let revision = -1;
   let readTicks = -Infinity;
-  let last: Promise<unknown> = Promise.resolve();
+  // Of two readings at once, the older could bring back what the newer has seen removed.
+  const inTurn = createTurns();
   /** It begins when those before it have ended, and sees what was committed until then. */
   let queued: Promise<void> | null = null;
   let isArmed = false;
@@ -51,13 +53,6 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
       isComplete = false;
     }
     readTicks = startedTicks;
-  }
-
-  /** One after the other: of two at once, the older could bring back what the newer has seen removed. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const result = last.then(work, work);
-    last = result;
-    return result;
   }
 
   /** However many ask, one waits for its turn; a failure gives the session up. */
