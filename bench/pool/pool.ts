@@ -40,7 +40,8 @@ export interface PoolFigures {
 
 const SIZES = [100, 1000, 10_000, 30_000];
 const HEARTBEAT_MS = 15_000;
-const WARM_UP_MS = 3000;
+/** Until the code of a heartbeat is compiled, it costs a multiple. */
+const WARM_UP_MS = 20_000;
 const WATCHED_MS = 10_000;
 const LAG_MS = 6000;
 const PROBES = 2;

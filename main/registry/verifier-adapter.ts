@@ -12,7 +12,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { table, clock, sharing } = parts;
 
   function subjectOf(entry: TableEntry): VerificationSubject | null {
-    const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
+    const { id, stored, shown, gatewayToken, isOwn, isHeardHere, generation } = entry;
     if (shown === null) return null;
     return {
       id,
@@ -22,6 +22,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
       lastHeartbeatIp: stored.lastHeartbeatIp,
       isOwn,
       isReachable: isReachable(entry),
+      isHeardElsewhere: sharing !== null && !isOwn && !isHeardHere,
       verification: stored.verification,
       generation,
     };

@@ -42,6 +42,8 @@ export interface VerificationSubject {
   readonly isOwn: boolean;
   /** False while it is `stale`, `offline` or `paused`: a run would be wasted. */
   readonly isReachable: boolean;
+  /** Its heartbeats go to another gateway of the pool, whose turn it is to verify it. */
+  readonly isHeardElsewhere: boolean;
   readonly verification: StoredVerification;
   /** Rises with each enrolment and material change; `verificationDone` compares it. */
   readonly generation: number;

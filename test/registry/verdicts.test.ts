@@ -140,6 +140,7 @@ describe('a subject', () => {
       lastHeartbeatIp: '192.168.1.20',
       isOwn: false,
       isReachable: true,
+      isHeardElsewhere: false,
       verification: { state: 'verified' },
     });
   });

@@ -176,6 +176,7 @@ export function subjectOf(
     lastHeartbeatIp: '127.0.0.1',
     isOwn: false,
     isReachable: true,
+    isHeardElsewhere: false,
     verification: UNTESTED,
     generation: 1,
     ...changes,

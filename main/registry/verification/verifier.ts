@@ -30,8 +30,8 @@ interface VerifierDeps extends RunEdges {
 const MAX_RUNS = 4;
 /** When a machine is looked at again that was silent or paused at its deadline. */
 const LOOK_AGAIN_MS = 30_000;
-/** When it is looked at again while another gateway verifies it; a gateway that died is waited for as long. */
-const LEASED_MS = 2000;
+/** How long a gateway of a pool leaves a machine to the others: to the one that hears it, and to one that verifies it. */
+const OTHERS_FIRST_MS = 2000;
 
 interface Run {
   readonly controller: AbortController;
@@ -48,9 +48,9 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   /** Sets a provider's next deadline; during a run this is left to its end. */
   function arm(subject: VerificationSubject): void {
     if (runs.has(subject.id)) return;
-    const { dueInMs } = history.plan(subject);
-    const isRequested = history.isRequested(subject);
-    queue.set(subject.id, isRequested ? 'first' : clock.ticks() + dueInMs);
+    if (history.isRequested(subject)) return queue.set(subject.id, 'first');
+    const waitMs = subject.isHeardElsewhere ? OTHERS_FIRST_MS : 0;
+    queue.set(subject.id, clock.ticks() + history.plan(subject).dueInMs + waitMs);
   }
 
   function fill(): void {
@@ -66,8 +66,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     if (subject === null) return forget(id);
     if (!subject.isReachable) return queue.set(id, clock.ticks() + LOOK_AGAIN_MS);
     // The plan may be out of date: requests were served, or a model was loaded.
-    const { dueInMs } = history.plan(subject);
-    if (dueInMs > 0) return queue.set(id, clock.ticks() + dueInMs);
+    if (history.plan(subject).dueInMs > 0) return arm(subject);
     const controller = new AbortController();
     runs.set(id, { controller, ended: run(id, controller) });
   }
@@ -79,7 +78,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) return forget(id);
-    if (done === 'elsewhere') queue.set(id, clock.ticks() + LEASED_MS);
+    if (done === 'elsewhere') queue.set(id, clock.ticks() + OTHERS_FIRST_MS);
     else {
       if (done !== null && done.ending !== null) history.end(done.subject, done.ending);
       arm(now);

@@ -19,10 +19,25 @@ test('writes of one moment go to the database thread in one message', () => {
   const { posted, clock, write } = outbox();
   write(1, 2, 3);
   expect(posted).toEqual([]);
-  clock.advance(20);
+  clock.advance(0);
+  expect(posted).toEqual(['1 2 3']);
+});
+
+test('messages of writes are 50 ms apart, and a write after a pause waits for nothing', () => {
+  const { posted, clock, write } = outbox();
+  write(1);
+  clock.advance(0);
+  write(2);
+  clock.advance(30);
+  write(3);
+  clock.advance(19);
+  expect(posted).toEqual(['1']);
+  clock.advance(1);
+  expect(posted).toEqual(['1', '2 3']);
+  clock.advance(50);
   write(4);
-  clock.advance(20);
-  expect(posted).toEqual(['1 2 3', '4']);
+  clock.advance(0);
+  expect(posted).toEqual(['1', '2 3', '4']);
 });
 
 test('what is asked after a write goes after it, and at once', () => {
@@ -39,7 +54,7 @@ test('what is asked after a write goes after it, and at once', () => {
 test('a message holds 100 writes at most, however many come at once', () => {
   const { posted, clock, write } = outbox();
   write(...Array.from({ length: 250 }, (_, id) => id));
-  clock.advance(20);
+  clock.advance(50);
   expect(posted.map((ids) => ids.split(' ').length)).toEqual([100, 100, 50]);
   expect(posted.join(' ')).toBe(Array.from({ length: 250 }, (_, id) => id).join(' '));
 });
