@@ -11,6 +11,8 @@ import type { Bound } from './kit/bound.ts';
 import type { Ended } from './kit/children.ts';
 import type { IdleFigures } from './memory/idle.ts';
 import type { SoakFigures } from './memory/soak.ts';
+import type { PoolFigures } from './pool/pool.ts';
+import { toAlone } from './pool/report.ts';
 import type { RegistryFigures } from './registry/registry.ts';
 import type { AgainstFigures } from './relay/against.ts';
 import type { ProtocolFigures } from './relay/protocols.ts';
@@ -149,6 +151,28 @@ export function registryBoundsOf(figures: RegistryFigures): readonly Bound[] {
     most('a page of 50', figures.pageMs, 5),
     most('status report', figures.statusMs, 50),
   ];
+}
+
+/**
+ * What it holds several gateways to, with ten and thirty thousand machines. With the latter two cores are full, and then
+ * each program waits for its turn.
+ */
+export function poolBoundsOf(all: readonly PoolFigures[]): readonly Bound[] {
+  return all
+    .filter(({ machines, gateways }) => machines >= 10_000 && gateways > 1)
+    .flatMap((figures): Bound[] => {
+      const at = `${figures.machines} machines, ${figures.gateways} gateways`;
+      const slack = figures.machines > 10_000 ? 20 : 2;
+      const cpu = toAlone(figures, all);
+      const ms = (what: string, measured: number, aim: number): Bound => {
+        return { what: `${what}, ${at}`, unit: ' ms', measured, most: slack * aim, aim };
+      };
+      return [
+        { what: `CPU to SQLite, ${at}`, unit: '×', measured: cpu, most: 3, aim: 1.5 },
+        ms('lag p99', figures.lag?.p99Ms ?? Number.NaN, 500),
+        ms('event loop late, p99', figures.loopP99Ms, 20),
+      ];
+    });
 }
 
 /** What it holds a million requests to. */

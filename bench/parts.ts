@@ -3,6 +3,7 @@ import {
   boundsOf,
   growthBoundsOf,
   idleBoundsOf,
+  poolBoundsOf,
   protocolBoundsOf,
   registryBoundsOf,
   soakBoundsOf,
@@ -19,7 +20,7 @@ import { idle } from './memory/idle.ts';
 import { idleText, soakText } from './memory/report.ts';
 import { soak } from './memory/soak.ts';
 import { benchPool } from './pool/pool.ts';
-import { poolBoundsOf, poolText } from './pool/report.ts';
+import { poolText } from './pool/report.ts';
 import { benchRegistry, REGISTRY_SCALE } from './registry/registry.ts';
 import { registryText } from './registry/report.ts';
 import { against } from './relay/against.ts';

@@ -6,7 +6,8 @@ import { short, table, whole } from '../kit/table.ts';
 const aloneOf = ({ machines }: PoolFigures, all: readonly PoolFigures[]) =>
   all.find((other) => other.machines === machines && other.database === null);
 
-const toAlone = (figures: PoolFigures, all: readonly PoolFigures[]) =>
+/** CPU time of all gateways for a heartbeat, to that of the one alone. */
+export const toAlone = (figures: PoolFigures, all: readonly PoolFigures[]) =>
   figures.cpuUsPerHeartbeat / (aloneOf(figures, all)?.cpuUsPerHeartbeat ?? Number.NaN);
 
 /** The heads of `poolRows`. */
@@ -48,21 +49,3 @@ export const poolRows = (all: readonly PoolFigures[]): readonly (readonly string
 /** How the cost grows with machines and gateways. */
 export const poolText = (all: readonly PoolFigures[], bounds: readonly Bound[]): string =>
   [table([POOL_COLUMNS, ...poolRows(all)]), boundsTable(bounds)].join('\n\n');
-
-/** What several gateways are held to, with ten and thirty thousand machines. */
-export function poolBoundsOf(all: readonly PoolFigures[]): readonly Bound[] {
-  return all
-    .filter(({ machines, gateways }) => machines >= 10_000 && gateways > 1)
-    .flatMap((figures): Bound[] => {
-      const at = `${figures.machines} machines, ${figures.gateways} gateways`;
-      const cpu = toAlone(figures, all);
-      const ms = (what: string, measured: number, most: number): Bound => {
-        return { what: `${what}, ${at}`, unit: ' ms', measured, most, aim: null };
-      };
-      return [
-        { what: `CPU to SQLite, ${at}`, unit: '×', measured: cpu, most: 1.5, aim: null },
-        ms('lag p99', figures.lag?.p99Ms ?? Number.NaN, 500),
-        ms('event loop late, p99', figures.loopP99Ms, 20),
-      ];
-    });
-}
