@@ -124,16 +124,18 @@ export class FallbackPlan {
     return null;
   }
 
-  /** Whether a candidate that `mayCall` accepts may still be called. */
-  hasMore(mayCall: (id: UpstreamId) => boolean): boolean {
-    if (this.#state.kind === 'ended') return false;
-    if (this.#local === 'deferred' && mayCall('local')) return true;
-    return this.#candidates.some((candidate) => candidate.hasMore() && mayCall(candidate.upstream));
+  /** The upstreams that may still be called in routing order. */
+  ahead(): readonly UpstreamId[] {
+    if (this.#state.kind === 'ended') return [];
+    const ahead: UpstreamId[] = this.#local === 'deferred' ? ['local'] : [];
+    for (const candidate of this.#candidates)
+      if (candidate.hasMore()) ahead.push(candidate.upstream);
+    return ahead;
   }
 
   /** Whether any call is left, in routing order or forced. */
   hasFallback(): boolean {
-    return this.hasMore(() => true) || this.#forcible().length > 0;
+    return this.ahead().length > 0 || this.#forcible().length > 0;
   }
 
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {

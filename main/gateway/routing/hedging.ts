@@ -1,3 +1,4 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Dispatch } from './candidate.ts';
@@ -21,14 +22,14 @@ export type DispatchResult =
   | { readonly kind: 'failed' }
   | { readonly kind: 'cancelled' };
 
-/** Whether another upstream might be called while `dispatch` is slow. */
+/** Whether one of the upstreams `ahead` might be called while `dispatch` is slow. */
 export function canHedge(
   { admitted: { call } }: Dispatch,
-  plan: FallbackPlan,
+  ahead: readonly UpstreamId[],
   { config }: AttemptContext,
 ): boolean {
   const { hedge } = config.routing;
-  return showsContent(call) && plan.hasMore((to) => mayHedge(hedge, call.upstream, to));
+  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
 }
 
 /**

@@ -71,21 +71,18 @@ async function runDispatch(
   context: RequestContext,
   deps: RouterDeps,
 ): Promise<DispatchResult> {
-  if (canHedge(dispatch, plan, context)) return runHedged(dispatch, plan, context, deps);
-  const patience = patienceFor(dispatch, plan, context);
+  const ahead = plan.ahead();
+  if (canHedge(dispatch, ahead, context)) return runHedged(dispatch, plan, context, deps);
+  const patience = ahead.length > 0 ? patienceFor(dispatch, context) : 'whole_timeout';
   const outcome = await callUpstream(dispatch.admitted, context, deps, patience);
   if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);
   return outcome.kind === 'answered' ? { ...outcome, dispatch } : outcome;
 }
 
 /** A call beside a slow one is out of the question here; another one after it may still be worth more than waiting. */
-function patienceFor(
-  { admitted: { call } }: Dispatch,
-  plan: FallbackPlan,
-  { config }: RequestContext,
-): Patience {
+function patienceFor({ admitted: { call } }: Dispatch, { config }: RequestContext): Patience {
   const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
-  return isOwn && plan.hasMore(() => true) ? 'until_hung' : 'whole_timeout';
+  return isOwn ? 'until_hung' : 'whole_timeout';
 }
 
 function routeAnswered(

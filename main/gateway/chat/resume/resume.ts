@@ -93,11 +93,12 @@ async function learnPrefills(
 ): Promise<void> {
   const { zeroSpend, request } = context.call;
   if (zeroSpend) return;
+  const ahead = plan.ahead();
   const candidates = context.remotes
     .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
     .filter(
       ({ upstream, model }) =>
-        isModelAccepted(broken, model, context) && plan.hasMore((id) => id === upstream.id),
+        isModelAccepted(broken, model, context) && ahead.includes(upstream.id),
     );
   await prefills.learn(candidates);
 }
