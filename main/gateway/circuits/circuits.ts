@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
   admit,
@@ -12,7 +12,6 @@ import {
   type Permit,
   waitMsOf,
 } from './breaker.ts';
-import { dualTimeOf, remainingMs } from './deadline.ts';
 import {
   NO_EXCLUSIONS,
   type Exclusion,

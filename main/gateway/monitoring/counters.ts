@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
-import { dualTimeOf } from '../circuits/deadline.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
 /** The totals are kept over restarts. */

@@ -13,7 +13,7 @@ import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
-import type { DualTime } from '../circuits/deadline.ts';
+import type { DualTime } from '../../platform/clock.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
 import { chooseInOrder } from '../routing/local-balancing.ts';

@@ -1,8 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
-import { dualTimeOf } from '../circuits/deadline.ts';
 import { type ChatCall, localCall, remoteCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';

@@ -9,7 +9,7 @@ import {
   NEW_BREAKER,
 } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { later, type DualTime } from '../../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../../main/platform/clock.ts';
 import { circuitReport } from '../../../main/gateway/circuits/report.ts';
 import {
   firstContent,
