@@ -16,8 +16,13 @@ import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
-import { createOutcomes } from './outcome-counts.ts';
+import {
+  createLatencies,
+  createStats,
+  type Latencies,
+  type Stats,
+  createOutcomes,
+} from './counters.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { createTraffic, type TrafficCounts } from './traffic.ts';

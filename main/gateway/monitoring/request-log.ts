@@ -9,8 +9,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Stats } from './counters.ts';
-import type { Outcomes } from './outcome-counts.ts';
+import type { Latencies, Stats, Outcomes } from './counters.ts';
 import { writeRequestLine } from './request-line.ts';
 import type { TrafficCounts } from './traffic.ts';
 

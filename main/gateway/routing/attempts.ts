@@ -7,10 +7,9 @@ import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { estimatedTokens } from '../upstream/usage.ts';
-import type { EngineCall } from './engine-activity.ts';
+import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
-import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
-import type { Predictions } from './ttft-predictions.ts';
+import { type Predictions, type Prediction, slowTtftMs } from './ttft-predictions.ts';
 
 /** The permits that a call's result is recorded under. */
 export interface Permits {

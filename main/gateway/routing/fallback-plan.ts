@@ -18,11 +18,10 @@ import {
 import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fallback-reasons.ts';
 import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
-import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.ts';
-import { orderFor } from './model-choice.ts';
-import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
+import { type LocalReturn, returnAfter, returnAfterSkip } from './retry-policy.ts';
+import { isLocalTooSlow, type PredictedSlowDeps } from './hedge-policy.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
-import { formForLocal, formForRemote, isForAll, poolUnsuitable } from './suitability.ts';
+import { formForLocal, formForRemote, isForAll, poolUnsuitable, orderFor } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;

@@ -8,20 +8,17 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
 import { inTrace } from '../upstream/headers.ts';
-import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
-import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
+import { keysAmong, keysCovered, bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
-import { bothOf, type EngineActivity, type EngineCall } from './engine-activity.ts';
+import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
-import { hungAfterMs } from './ttft-prediction.ts';
-import type { Predictions } from './ttft-predictions.ts';
+import { type Predictions, hungAfterMs } from './ttft-predictions.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
 import { tokensOf } from '../upstream/usage.ts';
 import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
-import type { WedgeWatch } from './wedge-watch.ts';
 
 export interface CallDeps {
   readonly http: HttpClient;

@@ -3,7 +3,7 @@ import type { Dispatch } from './candidate.ts';
 import { FallbackPlan, type FallbackPlanDeps, type RoutedRequest } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import { keepsModel } from './model-choice.ts';
+import { keepsModel } from './suitability.ts';
 import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';

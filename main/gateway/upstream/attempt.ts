@@ -19,7 +19,7 @@ import {
 import { type AnswerMode, readerFor } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
-import { withoutKeys } from './hidden-keys.ts';
+import { withoutKeys } from './own-secrets.ts';
 
 /** One call to one upstream. */
 export interface AttemptPlan {

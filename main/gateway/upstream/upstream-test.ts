@@ -8,8 +8,7 @@ import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
-import { keysAmong } from './hidden-keys.ts';
-import { bodyWithout } from './own-secrets.ts';
+import { keysAmong, bodyWithout } from './own-secrets.ts';
 
 export interface TestDeps {
   readonly http: HttpClient;

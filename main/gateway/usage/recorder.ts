@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { type UpstreamId, HOSTED_IDS } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
@@ -9,7 +9,6 @@ import type { Budgets } from './budgets.ts';
 import { reportOf } from './history-report.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { HistoryRows } from './messages.ts';
-import { costNano, priceInstead, priceOf } from './prices.ts';
 import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
@@ -205,4 +204,36 @@ function figuresOf(
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),
   };
+}
+
+/** For a million tokens each. */
+interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+/** Null where no price is set. Cached tokens without a price of their own cost what others do. */
+function priceOf(config: Config, id: UpstreamId): Price | null {
+  if (id === 'local') return null;
+  const { priceInput, priceOutput, priceCached } = config[id];
+  if (priceInput === null && priceOutput === null && priceCached === null) return null;
+  const input = priceInput ?? 0;
+  return { input, output: priceOutput ?? 0, cached: priceCached ?? input };
+}
+
+/** Of the first hosted upstream with a price: what the tokens of `local` would have cost there. */
+function priceInstead(config: Config): Price | null {
+  for (const id of HOSTED_IDS) {
+    const price = config[id].baseUrl === null ? null : priceOf(config, id);
+    if (price !== null) return price;
+  }
+  return null;
+}
+
+/** In billionths: whole numbers add up exactly. */
+function costNano({ input, output, cached }: Tokens, price: Price): number {
+  const known = Math.min(cached, input);
+  const sum = (input - known) * price.input + known * price.cached + output * price.output;
+  return Math.round(sum * 1000);
 }
