@@ -142,7 +142,7 @@ class OpenRequest implements RequestObserver {
 
   ended(state: Exclude<RequestRow['state'], 'running'>): void {
     this.row.state = state;
-    this.row.endMs = this.sinceBegunMs();
+    this.row.endMs = this.msAt(this.deps.clock.ticks());
     this.changed();
     this.#onEnd(this.row);
   }
@@ -151,8 +151,9 @@ class OpenRequest implements RequestObserver {
     this.row.tokens = this.row.tokens === null ? tokens : both(this.row.tokens, tokens);
   }
 
-  sinceBegunMs(): number {
-    return Math.round(this.deps.clock.ticks() - this.begunAt);
+  /** From the beginning of the request. */
+  msAt(ticks: number): number {
+    return Math.round(ticks - this.begunAt);
   }
 
   changed(): void {
@@ -177,11 +178,11 @@ class OpenAttempt implements AttemptObserver {
   #contentAt: number | null = null;
 
   constructor(start: AttemptStart, request: OpenRequest) {
-    const { target, cause, predictedTtftMs } = start;
+    const { target, cause, predictedTtftMs, startedAt } = start;
     this.#request = request;
     this.#start = start;
     const { stats, nameOf } = request.deps;
-    const startMs = request.sinceBegunMs();
+    const startMs = request.msAt(startedAt);
     this.#row = {
       upstream: target.upstream,
       provider: target.provider,
@@ -221,30 +222,30 @@ class OpenAttempt implements AttemptObserver {
   }
 
   answering(contentAt: number | null): void {
-    const { begunAt, deps } = this.#request;
+    const { deps } = this.#request;
     this.#contentAt = contentAt;
-    this.#row.firstContentMs = Math.round((contentAt ?? deps.clock.ticks()) - begunAt);
+    this.#row.firstContentMs = this.#request.msAt(contentAt ?? deps.clock.ticks());
     if (this.#row.cause === 'resume') deps.stats.handedOver();
     this.#request.changed();
   }
 
   relayed(events: number, cameAt: number): void {
-    const { row, begunAt } = this.#request;
-    row.events += events;
-    if (events > 0) this.#row.lastContentMs = Math.round(cameAt - begunAt);
+    this.#request.row.events += events;
+    if (events > 0) this.#row.lastContentMs = this.#request.msAt(cameAt);
     this.#request.changed();
   }
 
-  ended({ reason, error, circuit, verdict, latencyMs, tokens, isRecalled }: AttemptEnd): void {
+  ended(end: AttemptEnd): void {
+    const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
     const { stats, latencies, routed } = this.#request.deps;
     const { provider } = this.#start.target;
-    this.#row.endMs = this.#request.sinceBegunMs();
+    this.#row.endMs = this.#request.msAt(end.endedAt);
     this.#row.reason = reason;
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
     if (tokens !== null) this.#request.used(tokens);
-    if (!isRecalled) this.#report(verdict === 'failed', tokens);
+    if (!isRecalled) this.#report(end);
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
@@ -253,7 +254,7 @@ class OpenAttempt implements AttemptObserver {
     this.#request.changed();
   }
 
-  #report(isFailure: boolean, tokens: Tokens | null): void {
+  #report({ verdict, tokens, endedAt }: AttemptEnd): void {
     const { begunAt, deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
     const { startMs, reason } = this.#row;
@@ -265,11 +266,11 @@ class OpenAttempt implements AttemptObserver {
       key: this.#request.row.key,
       cause: this.#start.cause,
       reason,
-      isFailure,
+      isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
-      outputMs: contentMs === null ? 0 : this.#request.sinceBegunMs() - Math.round(contentMs),
+      outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt) - Math.round(contentMs),
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }

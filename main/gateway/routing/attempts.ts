@@ -54,12 +54,14 @@ export class RequestAttempts {
     { engineCall, hasLeft }: CallFacts = UNWATCHED,
   ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
+    const calledAt = this.#deps.clock.ticks();
     let attempt = this.#openAt(target);
     if (attempt === undefined) {
-      attempt = new Attempt({ target, permits, cause, engineCall }, this.#observer, this.#deps);
+      const start = { target, permits, cause, engineCall, startedAt: calledAt };
+      attempt = new Attempt(start, this.#observer, this.#deps);
       this.#open = [...this.#open, attempt];
     }
-    attempt.called(hasLeft);
+    attempt.called(calledAt, hasLeft);
     return attempt;
   }
 
@@ -117,11 +119,12 @@ export class Attempt {
       readonly permits: Permits;
       readonly cause: AttemptCause;
       readonly engineCall: EngineCall | null;
+      readonly startedAt: number;
     },
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall } = start;
+    const { target, permits, cause, engineCall, startedAt } = start;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
@@ -132,6 +135,7 @@ export class Attempt {
     this.observer = observer.attemptStarted({
       target,
       cause,
+      startedAt,
       ids: heldBy(permits).map(({ id }) => id),
       predictedTtftMs: this.#prediction?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
@@ -146,9 +150,9 @@ export class Attempt {
     return this.target.upstream === upstream && this.target.provider === provider;
   }
 
-  called(hasLeft: () => boolean): void {
+  called(calledAt: number, hasLeft: () => boolean): void {
     this.#hasLeft = hasLeft;
-    this.#calledAt = this.#deps.clock.ticks();
+    this.#calledAt = calledAt;
     if (this.#wasCalled) {
       this.#wasPolled = true;
       this.observer.polled();
@@ -175,14 +179,15 @@ export class Attempt {
 
   /** `wasSilent`: it timed out without any content; `error` may be shown. */
   failed(failure: Failure, wasSilent: boolean, error: string | null = failure.detail): void {
-    const ms = this.#deps.clock.ticks() - this.#calledAt;
+    const endedAt = this.#deps.clock.ticks();
+    const ms = endedAt - this.#calledAt;
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
     const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
     const result = circuitResultOf(failure, { ms, silentMs });
     // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
     const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
-    this.end(failure.reason, result, false, { verdict, error });
+    this.end(failure.reason, result, false, { verdict, error, endedAt });
   }
 
   succeeded(): void {
@@ -231,12 +236,13 @@ export class Attempt {
       verdict = VERDICTS[result.kind],
       error = null,
       isRecalled = false,
-    }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled'>> = {},
+      endedAt = this.#deps.clock.ticks(),
+    }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled' | 'endedAt'>> = {},
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#engineCall?.ended();
-    const { circuits, clock } = this.#deps;
+    const { circuits } = this.#deps;
     const { own } = this.#permits;
     const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
     for (const { id, permit } of forPool ? heldBy(this.#permits) : [own]) {
@@ -247,7 +253,8 @@ export class Attempt {
       error,
       circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
-      latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
+      endedAt,
+      latencyMs: isServed ? endedAt - this.#calledAt : null,
       tokens: this.#tokens,
       isRecalled,
     });

@@ -21,6 +21,8 @@ export interface AttemptTarget {
 export interface AttemptStart {
   readonly target: AttemptTarget;
   readonly cause: AttemptCause;
+  /** In clock ticks. */
+  readonly startedAt: number;
   /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */
   readonly ids: readonly string[];
   /** Null where nothing is predicted. */
@@ -35,6 +37,8 @@ export interface AttemptEnd {
   readonly circuit: CircuitState;
   /** For the registry, which looks at a machine that fails several requests in a row. */
   readonly verdict: 'served' | 'failed' | 'neutral';
+  /** In clock ticks. */
+  readonly endedAt: number;
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
   /** Null where nothing was used, as far as is known. */
