@@ -6,7 +6,7 @@ import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
-import { shownError } from '../upstream/shown-error.ts';
+import { shownError } from '../upstream/error-words.ts';
 import { inTrace } from '../upstream/headers.ts';
 import { keysAmong, keysCovered, bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';

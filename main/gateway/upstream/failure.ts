@@ -38,6 +38,8 @@ export interface Failure {
   readonly retryAfterMs: number | null;
   /** For reports and logs; codes and numbers, never text from the upstream. */
   readonly detail: string;
+  /** The upstream's own words, empty without any; `shownError` says what of them may be shown. */
+  readonly said: string;
 }
 
 /** What was called. */
@@ -84,6 +86,7 @@ function broken(
     response: null,
     retryAfterMs: null,
     detail,
+    said: '',
   };
 }
 
@@ -226,6 +229,7 @@ function classifyStatus(
     retryAfterMs: retryAfterMs(headers, nowMs),
     detail:
       reason === 'busy' && facts.words.saysLoading ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
+    said: facts.words.message,
   };
 }
 

@@ -176,6 +176,7 @@ describe('a call that need not be sent', () => {
       response: null,
       retryAfterMs: 30_000,
       detail: 'HTTP 429',
+      said: '',
     } as const;
     circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
     const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
