@@ -81,13 +81,9 @@ export function createUsageRecorder(
     store.write({ nowMs: clock.now(), increments, rows });
   }
 
-  function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
-    add(ALL, figures);
-    if (key !== null) add({ ...ALL, key }, figures);
-  }
-
-  function add(place: UsagePlace, figures: Partial<UsageFigures>): void {
-    tally.add({ ...place, at: minuteOf(clock.now()) }, figures);
+  function add(...counts: readonly Count[]): void {
+    const at = minuteOf(clock.now());
+    for (const [place, figures] of counts) tally.add({ ...place, at }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -101,15 +97,15 @@ export function createUsageRecorder(
       keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
       if (!store.isKept) return money;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
-      add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
-      addForAll(key, used);
+      const place = { ...ALL, upstream, provider: provider ?? '', model };
+      add([place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
     requestEnded(row) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
-      addForAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) });
+      add(...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
       held.add(row);
     },
     async history(range) {
@@ -173,8 +169,16 @@ interface UsagePlace {
   readonly key: string;
 }
 
+type Count = readonly [place: UsagePlace, figures: Partial<UsageFigures>];
+
 /** The request as its caller sees it, whichever upstreams were called. */
 const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
+
+/** For all keys together, and for the request's own. */
+function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Count[] {
+  const all: Count = [ALL, figures];
+  return key === null ? [all] : [all, [{ ...ALL, key }, figures]];
+}
 
 const NOTHING: HistoryRows = {
   points: [],
