@@ -10,13 +10,12 @@ import type {
   TransportFailure,
 } from '../../platform/http/types.ts';
 import {
-  bodyKind,
   type BodyReader,
   type CommittedStart,
   createErrorReader,
   type Progress,
 } from './body-readers.ts';
-import { type AnswerMode, readerFor } from './answer-readers.ts';
+import { type AnswerMode, readerFor, bodyKind } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
 import { withoutKeys } from './own-secrets.ts';
