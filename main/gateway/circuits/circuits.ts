@@ -1,4 +1,4 @@
-import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
+import { type Clock, type DualTime, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
   admit,
@@ -163,22 +163,21 @@ function conditionsOf({ clock, limits, random }: CircuitsDeps, excusedMs = 0): C
   return { now: dualTimeOf(clock), limits: { ...given, ttftThresholdMs }, random: random() };
 }
 
-function excludedFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
-  return { kind: 'excluded', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
+function excludedFor(reason: Excluded['reason'], waitMs: number, { ticks }: DualTime): Excluded {
+  return { kind: 'excluded', reason, waitMs, backAtTicks: ticks + waitMs };
 }
 
 function exclusionAt(
   { breaker, exclusions }: Circuit,
   model: string,
-  clock: Clock,
+  now: DualTime,
 ): Excluded | null {
-  if (exclusions === NO_EXCLUSIONS) return null;
-  const now = dualTimeOf(clock);
+  if (exclusions.length === 0) return null;
   const exclusion = findExclusion(exclusions, model, now);
   if (exclusion === null) return null;
   // The circuit may be open as well, and for longer.
   const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
-  return excludedFor(exclusion.reason, waitMs, clock);
+  return excludedFor(exclusion.reason, waitMs, now);
 }
 
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
@@ -207,10 +206,11 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
   ): AdmissionResult {
     const circuit = at(id);
     if (requestEpoch < circuit.epoch) return STALE;
-    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, clock) : null;
+    const time = now();
+    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, time) : null;
     if (excluded !== null) return excluded;
-    const admission = admitting(circuit.breaker, now(), timeoutMs);
-    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, clock);
+    const admission = admitting(circuit.breaker, time, timeoutMs);
+    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
     if (admission.breaker !== circuit.breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', permit: admission.permit };
   }
@@ -221,10 +221,12 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     admit: (...args) => admitBy(admit, 'heeded', ...args),
     admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
     exclusionOf(id, model) {
-      const excluded = exclusionAt(at(id), model, clock);
+      const time = now();
+      const circuit = at(id);
+      const excluded = exclusionAt(circuit, model, time);
       if (excluded !== null) return excluded;
-      const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, clock);
+      const waitMs = waitMsOf(circuit.breaker, time);
+      return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, time);
     },
     admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
     admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),

@@ -19,6 +19,8 @@ export interface AdmittedCall {
 /** Which calls are acceptable; a candidate keeps those that are not for later. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
+export const ANY: CallFilter = () => true;
+
 /** One upstream of a fallback plan: a single call, in the local pool up to three in turn. */
 export interface Candidate {
   readonly upstream: UpstreamId;

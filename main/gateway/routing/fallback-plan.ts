@@ -6,6 +6,7 @@ import { type ChatCall, localCall, remoteCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import {
+  ANY,
   type AdmissionMode,
   type AdmittedCall,
   type CallFilter,
@@ -50,8 +51,6 @@ type PlanState =
 
 /** `deferred`: predicted to be slow, so called only if no other upstream serves. */
 type LocalState = 'in_turn' | 'deferred' | 'lost';
-
-const ANY: CallFilter = () => true;
 
 /** The upstreams of one request in the order in which they are called, and the outcomes so far. */
 export class FallbackPlan {
@@ -151,12 +150,12 @@ export class FallbackPlan {
    */
   returnInMs(when: 'before_others' | 'at_last'): number | null {
     const { routing, local } = this.#request.config;
-    const isLost = this.#candidates.some((each) => each.upstream === 'local' && each.isLost());
-    if (this.#hasReturned || this.#state.kind !== 'open' || !isLost) return null;
+    if (this.#hasReturned || this.#state.kind !== 'open') return null;
     if (when === 'before_others' && routing.hedge === 'all') return null;
     const at =
       this.#localReturn?.at ?? (when === 'at_last' ? returnAfterSkip(this.outcomes(null)) : null);
-    if (at === null) return null;
+    const isLost = (each: Candidate) => each.upstream === 'local' && each.isLost();
+    if (at === null || !this.#candidates.some(isLost)) return null;
     const { circuits, clock } = this.#deps;
     const waitMs = Math.max(0, at - clock.ticks());
     const isInTime = this.#localSpentMs + waitMs < local.timeoutMs;

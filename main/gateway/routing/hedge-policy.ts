@@ -27,6 +27,15 @@ export function showsContent({ mode }: UpstreamCall): boolean {
   return mode !== 'whole';
 }
 
+/** Whether one of the upstreams `ahead` might be called while this call is slow. */
+export function canHedge(
+  call: UpstreamCall,
+  ahead: readonly UpstreamId[],
+  { routing: { hedge } }: Config,
+): boolean {
+  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
+}
+
 /** A call without content for this long is hedged. */
 export function hedgeDelayMs({ routing, circuit }: Config): number {
   return routing.hedgeMs ?? circuit.ttftThresholdMs;

@@ -1,4 +1,3 @@
-import type { UpstreamId } from '#shared/ids.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Dispatch } from './candidate.ts';
@@ -21,16 +20,6 @@ export type DispatchResult =
   | (AnsweredCall & { readonly dispatch: Dispatch })
   | { readonly kind: 'failed' }
   | { readonly kind: 'cancelled' };
-
-/** Whether one of the upstreams `ahead` might be called while `dispatch` is slow. */
-export function canHedge(
-  { admitted: { call } }: Dispatch,
-  ahead: readonly UpstreamId[],
-  { config }: AttemptContext,
-): boolean {
-  const { hedge } = config.routing;
-  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
-}
 
 /**
  * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed

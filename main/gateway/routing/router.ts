@@ -4,7 +4,8 @@ import { FallbackPlan, type FallbackPlanDeps, type RoutedRequest } from './fallb
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { servesModel } from '../upstream/upstreams.ts';
 import { keepsModel } from './suitability.ts';
-import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
+import { canHedge } from './hedge-policy.ts';
+import { type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
 
@@ -72,7 +73,8 @@ async function runDispatch(
   deps: RouterDeps,
 ): Promise<DispatchResult> {
   const ahead = plan.ahead();
-  if (canHedge(dispatch, ahead, context)) return runHedged(dispatch, plan, context, deps);
+  if (canHedge(dispatch.admitted.call, ahead, context.config))
+    return runHedged(dispatch, plan, context, deps);
   const patience = ahead.length > 0 ? patienceFor(dispatch, context) : 'whole_timeout';
   const outcome = await callUpstream(dispatch.admitted, context, deps, patience);
   if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);

@@ -31,7 +31,10 @@ export function createUsageSupport(clock: Clock): UsageSupport {
   }
 
   return {
-    mayAsk: (id) => (known.get(id) ?? 0) <= clock.ticks(),
+    mayAsk(id) {
+      const until = known.get(id) ?? 0;
+      return until === 0 || until <= clock.ticks();
+    },
     isRefused(id, seen) {
       if (seen.kind === 'stream' || seen.kind === 'answer') learn(id, 0);
       if (seen.kind !== 'status' || !REFUSALS.has(seen.status)) return false;
