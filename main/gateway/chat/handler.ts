@@ -166,10 +166,10 @@ function formOf(
   { items, clock }: ChatDeps,
 ): ChatCall['chatForm'] | 'no_room' | Promise<ChatCall['chatForm']> {
   const { bytes, endpoint } = request;
+  if (endpoint.translation === undefined) return null;
   const facts = { items, nowMs: clock.now() };
   if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
-  if (endpoint.translation !== undefined && !reserveCopy()) return 'no_room';
-  return chatFormInTurns(request, facts);
+  return reserveCopy() ? chatFormInTurns(request, facts) : 'no_room';
 }
 
 function contextOf(

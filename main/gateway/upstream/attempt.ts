@@ -151,9 +151,8 @@ class PendingCall implements ResponseListener {
     }
     const { endpoint, mode } = this.#plan;
     this.#reader = status >= 300 ? createErrorReader() : readerFor(endpoint.answer, mode, headers);
-    if (isDecodable(coding) && this.#exchange !== null) {
+    if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
-    }
     const { keys } = this.#plan;
     // Refusals are covered as a whole, where they are put into words.
     if (keys.length > 0 && status < 300 && this.#exchange !== null)

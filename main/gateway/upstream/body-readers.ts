@@ -83,9 +83,11 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
   const held = new ByteBuffer();
   const ends: number[] = [];
 
-  function hold(event: Buffer): void {
-    held.add(event);
-    ends.push(held.length);
+  function hold(events: readonly Buffer[]): void {
+    for (const event of events) {
+      held.add(event);
+      ends.push(held.length);
+    }
   }
 
   function read(events: readonly Buffer[]): Progress {
@@ -95,14 +97,14 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
         isEnd = isRest && format.isLastChunk(chunk);
       });
       if (kind === 'content' || isEnd) {
-        for (const each of events.slice(index)) hold(each);
+        hold(events.slice(index));
         return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
       // Dropped, because a client's parser would throw on it.
       if (kind === 'unreadable') continue;
-      hold(event);
+      hold([event]);
       if (held.length > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
