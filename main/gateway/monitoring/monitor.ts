@@ -11,8 +11,7 @@ import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/ci
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { type Budgets, createBudgets } from '../usage/budgets.ts';
-import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
+import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';

@@ -21,7 +21,7 @@ import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../upstream/protocols/chat.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
-import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
+import { type BudgetAt, isUsedUp } from '../usage/limits.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 export interface ProvidersKnown {
