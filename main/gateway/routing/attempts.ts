@@ -236,14 +236,15 @@ export class Attempt {
       verdict = VERDICTS[result.kind],
       error = null,
       isRecalled = false,
-      endedAt = this.#deps.clock.ticks(),
+      endedAt,
     }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled' | 'endedAt'>> = {},
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#engineCall?.ended();
-    const { circuits } = this.#deps;
+    const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
+    const at = endedAt ?? clock.ticks();
     const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
     for (const { id, permit } of forPool ? heldBy(this.#permits) : [own]) {
       if (!isRemoved(id, circuits)) circuits.record(id, permit, result);
@@ -253,8 +254,8 @@ export class Attempt {
       error,
       circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
-      endedAt,
-      latencyMs: isServed ? endedAt - this.#calledAt : null,
+      endedAt: at,
+      latencyMs: isServed ? at - this.#calledAt : null,
       tokens: this.#tokens,
       isRecalled,
     });

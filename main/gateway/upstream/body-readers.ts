@@ -62,13 +62,14 @@ function kindOf(
   const data = dataOf(event);
   if (data === null || data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'done';
+  const isError = isNamedError(event);
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
     return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
   const substance = judge(chunk);
-  if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
-  if (isNamedError(event)) return { error: 'an error event instead of an answer' };
+  if (isError || substance.kind === 'error')
+    return { error: 'an error event instead of an answer' };
   onChunk(chunk);
   return substance.kind;
 }

@@ -8,6 +8,7 @@ import {
   membersInTurns,
   membersOf,
   smallValueOf,
+  smallValuesOf,
   topLevelMembers,
   withMembers,
 } from './json-members.ts';
@@ -89,8 +90,8 @@ interface CommonFields {
 }
 
 function commonFields(bytes: Buffer, members: readonly Member[]): CommonFields {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [model, stream, options] = ['model', 'stream', 'stream_options'].map(valueOf);
+  const keys = ['model', 'stream', 'stream_options'];
+  const [model, stream, options] = smallValuesOf(bytes, members, keys);
   return { model, stream, options };
 }
 
