@@ -8,7 +8,12 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/error-words.ts';
 import { inTrace } from '../upstream/headers.ts';
-import { keysAmong, keysCovered, bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
+import {
+  bodyWithout,
+  headersWithout,
+  keysCovered,
+  type OwnSecrets,
+} from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
@@ -179,7 +184,6 @@ async function callOnce(
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
-  const keys = keysAmong(call.secrets);
   const { id } = permits.own;
   const hidesUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
   const requestOf = (asksForUsage: boolean) =>
@@ -192,7 +196,7 @@ async function callOnce(
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,
     onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
-    keys,
+    keys: call.secrets.keys,
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
@@ -201,7 +205,7 @@ async function callOnce(
   const first = await sent.seen;
   const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
   if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
-  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets, keys), call);
+  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
@@ -240,12 +244,13 @@ function unlessRefused(
   return usageSupport.isRefused(id, seen) ? again() : seen;
 }
 
-function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly Buffer[]): Seen {
+function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
   if (!('headers' in seen)) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
   // An assembled answer may hold a key that none of its pieces held whole.
-  if (seen.kind === 'answer') return { ...seen, headers, body: keysCovered(seen.body, keys) };
+  if (seen.kind === 'answer')
+    return { ...seen, headers, body: keysCovered(seen.body, secrets.keys) };
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 

@@ -5,10 +5,16 @@ const MIN_LENGTH = 6;
 const HIDDEN = '[secret]';
 
 /** What must not come back from an upstream: every credential that is sent to it, in each spelling. */
+export interface OwnSecrets {
+  readonly texts: readonly string[];
+  /** Of them those that are covered even in streams. */
+  readonly keys: readonly Buffer[];
+}
+
 export function ownSecrets(
   { basicAuth, query }: { readonly basicAuth: string | null; readonly query: string },
   values: readonly (string | null)[],
-): readonly string[] {
+): OwnSecrets {
   const all = [
     ...values.flatMap((value) => (value === null ? [] : [value, ...value.split(' ')])),
     ...(query === '' ? [] : new URLSearchParams(query).values()),
@@ -18,7 +24,8 @@ export function ownSecrets(
     .filter(({ length }) => length >= MIN_LENGTH)
     .flatMap((text) => [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]);
   // A longer one may hold a shorter one.
-  return [...new Set(spelled)].toSorted((a, b) => b.length - a.length);
+  const texts = [...new Set(spelled)].toSorted((a, b) => b.length - a.length);
+  return { texts, keys: keysAmong(texts) };
 }
 
 function basicParts(encoded: string): readonly string[] {
@@ -26,21 +33,17 @@ function basicParts(encoded: string): readonly string[] {
   return [encoded, userinfo, userinfo.slice(userinfo.indexOf(':') + 1)];
 }
 
-/** The same bytes where they hold none of `secrets`. */
-export function bodyWithout(secrets: readonly string[], body: Buffer): Buffer {
-  if (!secrets.some((secret) => body.includes(secret))) return body;
+/** The same bytes where they hold none of the secrets. */
+export function bodyWithout({ texts }: OwnSecrets, body: Buffer): Buffer {
+  if (!texts.some((secret) => body.includes(secret))) return body;
   return Buffer.from(
-    secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), body.toString('utf8')),
+    texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), body.toString('utf8')),
   );
 }
 
-/** Drops headers whose value holds one of `secrets`. */
-export function headersWithout(
-  secrets: readonly string[],
-  headers: ResponseHeaders,
-): ResponseHeaders {
-  const isClean = (name: string) =>
-    !secrets.some((secret) => String(headers[name]).includes(secret));
+/** Drops headers whose value holds one of the secrets. */
+export function headersWithout({ texts }: OwnSecrets, headers: ResponseHeaders): ResponseHeaders {
+  const isClean = (name: string) => !texts.some((secret) => String(headers[name]).includes(secret));
   const names = Object.keys(headers);
   if (names.every(isClean)) return headers;
   return Object.fromEntries(names.filter(isClean).map((name) => [name, headers[name]]));
@@ -49,16 +52,9 @@ export function headersWithout(
 /** What no answer says by chance. A setting such as `ollama` or `pass-word` is also a word of answers. */
 const KEY = /^(?=.*\d)(?=.*[A-Za-z])[\w\-.~+/=%]{16,}$/;
 
-/** By the list of an upstream, which is the same for all its calls. */
-const known = new WeakMap<readonly string[], readonly Buffer[]>();
-
 /** Those of our credentials that are replaced in answers, as they stand in the bytes. */
-export function keysAmong(secrets: readonly string[]): readonly Buffer[] {
-  const keys =
-    known.get(secrets) ??
-    secrets.filter((secret) => KEY.test(secret)).map((key) => Buffer.from(key));
-  known.set(secrets, keys);
-  return keys;
+export function keysAmong(texts: readonly string[]): readonly Buffer[] {
+  return texts.filter((text) => KEY.test(text)).map((key) => Buffer.from(key));
 }
 
 /**

@@ -8,7 +8,7 @@ import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
-import { keysAmong, bodyWithout } from './own-secrets.ts';
+import { bodyWithout } from './own-secrets.ts';
 
 export interface TestDeps {
   readonly http: HttpClient;
@@ -61,7 +61,7 @@ async function once(
       hungAt: null,
       idleTimeoutMs: timeoutMs,
       onContent() {},
-      keys: keysAmong(call.secrets),
+      keys: call.secrets.keys,
     },
     { http, clock },
     NEVER,
