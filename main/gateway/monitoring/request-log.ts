@@ -1,6 +1,6 @@
 import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
   AttemptEnd,
@@ -84,9 +84,10 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
 
   return {
     begin({ id, upstreamPath, model, stream, caller, key }) {
+      const begun = dualTimeOf(clock);
       const row: MutableRow = {
         id,
-        startedAt: clock.now(),
+        startedAt: begun.wallMs,
         caller,
         endpoint: upstreamPath.slice(1),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
@@ -106,7 +107,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
       deps.usage.requested(key);
       stats.accepted();
       listener.requestChanged(id);
-      return new OpenRequest(row, deps, onEnd);
+      return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
     rows: () => [...rows.values()].toReversed(),
   };
@@ -119,9 +120,14 @@ class OpenRequest implements RequestObserver {
   readonly deps: RequestLogDeps;
   readonly #onEnd: (row: MutableRow) => void;
 
-  constructor(row: MutableRow, deps: RequestLogDeps, onEnd: (row: MutableRow) => void) {
+  constructor(
+    row: MutableRow,
+    begunAt: number,
+    deps: RequestLogDeps,
+    onEnd: (row: MutableRow) => void,
+  ) {
     this.row = row;
-    this.begunAt = deps.clock.ticks();
+    this.begunAt = begunAt;
     this.deps = deps;
     this.#onEnd = onEnd;
   }
@@ -201,19 +207,16 @@ class OpenAttempt implements AttemptObserver {
       circuitAfter: null,
       tokens: null,
     };
-    const { attempts } = request.row;
-    if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
+    const { row } = request;
+    row.attemptCount += 1;
+    if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
+    request.changed();
   }
 
   traceparent(): null {
     return null;
-  }
-
-  called(): void {
-    this.#request.row.attemptCount += 1;
-    this.#request.changed();
   }
 
   polled(): void {

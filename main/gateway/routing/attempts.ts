@@ -55,13 +55,14 @@ export class RequestAttempts {
   ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     const calledAt = this.#deps.clock.ticks();
-    let attempt = this.#openAt(target);
-    if (attempt === undefined) {
-      const start = { target, permits, cause, engineCall, startedAt: calledAt };
-      attempt = new Attempt(start, this.#observer, this.#deps);
-      this.#open = [...this.#open, attempt];
+    const open = this.#openAt(target);
+    if (open !== undefined) {
+      open.polled(calledAt, hasLeft);
+      return open;
     }
-    attempt.called(calledAt, hasLeft);
+    const start = { target, permits, cause, engineCall, hasLeft, calledAt };
+    const attempt = new Attempt(start, this.#observer, this.#deps);
+    this.#open = [...this.#open, attempt];
     return attempt;
   }
 
@@ -106,10 +107,9 @@ export class Attempt {
   /** Null for hosted upstreams, and below the samples that a prediction needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
-  #calledAt = 0;
-  #wasCalled = false;
+  #calledAt: number;
   #wasPolled = false;
-  #hasLeft: () => boolean = () => false;
+  #hasLeft: () => boolean;
   #hasEnded = false;
   #tokens: Tokens | null = null;
 
@@ -118,28 +118,31 @@ export class Attempt {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
-      readonly engineCall: EngineCall | null;
-      readonly startedAt: number;
-    },
+      readonly calledAt: number;
+    } & CallFacts,
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall, startedAt } = start;
+    const { target, permits, cause, engineCall, hasLeft, calledAt } = start;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
     this.#engineCall = engineCall;
+    this.#hasLeft = hasLeft;
+    this.#calledAt = calledAt;
     this.#deps = deps;
     this.#prediction =
       target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    const ids = heldBy(permits).map(({ id }) => id);
     this.observer = observer.attemptStarted({
       target,
       cause,
-      startedAt,
-      ids: heldBy(permits).map(({ id }) => id),
+      startedAt: calledAt,
+      ids,
       predictedTtftMs: this.#prediction?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
+    for (const id of ids) deps.circuits.sent(id);
   }
 
   get hasEnded(): boolean {
@@ -150,17 +153,12 @@ export class Attempt {
     return this.target.upstream === upstream && this.target.provider === provider;
   }
 
-  called(calledAt: number, hasLeft: () => boolean): void {
+  /** Called once more, as it is still starting. */
+  polled(calledAt: number, hasLeft: () => boolean): void {
     this.#hasLeft = hasLeft;
     this.#calledAt = calledAt;
-    if (this.#wasCalled) {
-      this.#wasPolled = true;
-      this.observer.polled();
-      return;
-    }
-    this.#wasCalled = true;
-    for (const { id } of heldBy(this.#permits)) this.#deps.circuits.sent(id);
-    this.observer.called();
+    this.#wasPolled = true;
+    this.observer.polled();
   }
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */

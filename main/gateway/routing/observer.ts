@@ -51,7 +51,6 @@ export interface AttemptEnd {
 export interface AttemptObserver {
   /** As of a request, for a further poll. */
   traceparent(): string | null;
-  called(): void;
   /** One more call of a starting upstream, which is no request. */
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
@@ -65,6 +64,7 @@ export interface AttemptObserver {
 export interface RequestObserver {
   /** The `traceparent` header of the next attempt's request; null leaves the caller's as it is. */
   traceparent(): string | null;
+  /** Its first call was sent. */
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */
   answering(head: {
