@@ -180,6 +180,11 @@ function exclusionAt(
   return excludedFor(exclusion.reason, waitMs, now);
 }
 
+function openAt({ breaker }: Circuit, now: DualTime): Excluded | null {
+  const waitMs = waitMsOf(breaker, now);
+  return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
+}
+
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 export function createCircuits(deps: CircuitsDeps): Circuits {
@@ -221,12 +226,8 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     admit: (...args) => admitBy(admit, 'heeded', ...args),
     admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
     exclusionOf(id, model) {
-      const time = now();
-      const circuit = at(id);
-      const excluded = exclusionAt(circuit, model, time);
-      if (excluded !== null) return excluded;
-      const waitMs = waitMsOf(circuit.breaker, time);
-      return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, time);
+      const [circuit, time] = [at(id), now()];
+      return exclusionAt(circuit, model, time) ?? openAt(circuit, time);
     },
     admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
     admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
