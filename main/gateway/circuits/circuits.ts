@@ -194,11 +194,13 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => dualTimeOf(clock);
 
-  function setBreaker(id: string, breaker: Breaker): void {
-    const before = at(id);
-    circuits.set(id, { ...before, breaker });
+  function change(id: string, next: (before: Breaker) => Breaker): void {
+    const circuit = at(id);
+    const breaker = next(circuit.breaker);
+    if (breaker === circuit.breaker) return;
+    circuits.set(id, { ...circuit, breaker });
     changed();
-    const opening = openingOf(before.breaker, breaker, limits);
+    const opening = openingOf(circuit.breaker, breaker, limits);
     if (opening !== null) opened(id, opening);
   }
 
@@ -216,7 +218,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     if (excluded !== null) return excluded;
     const admission = admitting(circuit.breaker, time, timeoutMs);
     if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
-    if (admission.breaker !== circuit.breaker) setBreaker(id, admission.breaker);
+    change(id, () => admission.breaker);
     return { kind: 'admitted', permit: admission.permit };
   }
 
@@ -231,16 +233,15 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
     admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
-    sent: (id) => setBreaker(id, sent(at(id).breaker)),
+    sent: (id) => change(id, sent),
     firstContent(id, permit, { ttftMs, slowMs }) {
-      const { breaker } = at(id);
-      setBreaker(id, firstContent(breaker, permit, ttftMs, conditions(ttftMs - slowMs)));
+      change(id, (before) => firstContent(before, permit, ttftMs, conditions(ttftMs - slowMs)));
     },
     hedgeLost(id, permit, { silentMs, slowMs }) {
-      setBreaker(id, hedgeLost(at(id).breaker, permit, silentMs, conditions(silentMs - slowMs)));
+      change(id, (before) => hedgeLost(before, permit, silentMs, conditions(silentMs - slowMs)));
     },
     record(id, permit, result) {
-      setBreaker(id, record(at(id).breaker, permit, result, conditions()));
+      change(id, (before) => record(before, permit, result, conditions()));
     },
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
@@ -250,11 +251,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       circuits.set(id, { ...circuit, exclusions });
       changed();
     },
-    coolDown(id) {
-      const { breaker } = at(id);
-      const cooled = cooledDown(breaker, now());
-      if (cooled !== breaker) setBreaker(id, cooled);
-    },
+    coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset(id) {
       epoch += 1;
       circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
