@@ -34,7 +34,13 @@ export interface Circuit extends KnownCircuit {
   readonly epoch: number;
 }
 
-export type AdmissionResult = { readonly kind: 'admitted'; readonly permit: Permit } | Excluded;
+export type AdmissionResult =
+  | {
+      readonly kind: 'admitted';
+      readonly permit: Permit;
+      /** In clock ticks. */ readonly at: number;
+    }
+  | Excluded;
 
 /** Not admitted, because of an exclusion or of the open circuit. */
 export interface Excluded {
@@ -63,7 +69,7 @@ export interface AdmissionRequest {
  * For a request that began before the last reset and may use a former address or key: it is admitted, and its
  * permit matches no breaker state, so that its result is counted but changes nothing.
  */
-const STALE: AdmissionResult = { kind: 'admitted', permit: { serial: -1 } };
+const STALE: Permit = { serial: -1 };
 
 /** The circuits of all upstreams and providers, by id. */
 export interface Circuits {
@@ -212,14 +218,14 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     ...[id, { timeoutMs, model }, requestEpoch]: AdmitArguments
   ): AdmissionResult {
     const circuit = at(id);
-    if (requestEpoch < circuit.epoch) return STALE;
     const time = now();
+    if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
     const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, time) : null;
     if (excluded !== null) return excluded;
     const admission = admitting(circuit.breaker, time, timeoutMs);
     if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
     change(id, () => admission.breaker);
-    return { kind: 'admitted', permit: admission.permit };
+    return { kind: 'admitted', permit: admission.permit, at: time.ticks };
   }
 
   return {

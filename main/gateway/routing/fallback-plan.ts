@@ -208,7 +208,7 @@ export class FallbackPlan {
   }
 
   #dispatch(candidate: Candidate, admitted: AdmittedCall): Dispatch {
-    if (candidate.upstream === 'local') this.#localSince ??= this.#deps.clock.ticks();
+    if (candidate.upstream === 'local') this.#localSince ??= admitted.at;
     if (admitted.call.provider !== null) this.#calledMachines.add(admitted.call.provider);
     return { candidate, admitted };
   }

@@ -72,15 +72,16 @@ export type AttemptOutcome =
 
 /** Makes an admitted call, with its retry and polls, within the call's one time-out. */
 export async function callUpstream(
-  { call, permits }: AdmittedCall,
+  { call, permits, at }: AdmittedCall,
   context: AttemptContext,
   deps: CallDeps,
   patience: Patience = 'whole_timeout',
 ): Promise<AttemptOutcome> {
+  const once = { permits, patience, deadline: at + call.timeoutMs };
   const outcome =
     call.upstream === 'ondemand'
-      ? await pollUntilStarted(call, permits, context, deps)
-      : await callWithRetry(call, { permits, patience }, context, deps);
+      ? await pollUntilStarted(call, once, context, deps)
+      : await callWithRetry(call, once, context, deps);
   const { id } = permits.own;
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
@@ -92,26 +93,20 @@ export async function callUpstream(
 /** Polls `ondemand` through its cold start. */
 async function pollUntilStarted(
   call: UpstreamCall,
-  permits: Permits,
+  once: Once,
   context: AttemptContext,
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { clock, warmup } = deps;
-  const deadline = clock.ticks() + call.timeoutMs;
   for (let polls = 0; ; polls += 1) {
     const outcome =
       polls === 0
-        ? await callWithRetry(call, { permits, patience: 'whole_timeout' }, context, deps)
-        : await callInEitherForm(
-            call,
-            { permits, patience: 'whole_timeout', deadline },
-            context,
-            deps,
-          );
+        ? await callWithRetry(call, once, context, deps)
+        : await callInEitherForm(call, once, context, deps);
     if (outcome.kind === 'answered') warmup.used();
     if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
-    const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
+    const pauseMs = pollPauseMs(polls, once.deadline - clock.ticks());
     if (pauseMs === null) {
       const failure = classify({ kind: 'timeout', wasSilent: false }, call, clock.now());
       context.attempts.gaveUp(failure);
@@ -124,24 +119,22 @@ async function pollUntilStarted(
 /** Calls, and after a transient failure once more if the circuit still admits. */
 async function callWithRetry(
   call: UpstreamCall,
-  { permits, patience }: Omit<Once, 'deadline'>,
+  once: Once,
   context: AttemptContext,
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { circuits, clock, random } = deps;
-  const deadline = clock.ticks() + call.timeoutMs;
-  const first = await callInEitherForm(call, { permits, patience, deadline }, context, deps);
+  const first = await callInEitherForm(call, once, context, deps);
   if (first.kind !== 'failed' || !call.isAlone) return first;
   const { retryAfterMaxMs } = context.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
-  if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
+  if (delayMs === null || clock.ticks() + delayMs >= once.deadline) return first;
   if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
-  const { id } = permits.own;
+  const { id } = once.permits.own;
   const admission = circuits.admitRetry(id, call, context.epoch);
   if (admission.kind === 'excluded') return first;
-  const retryPermits = { ...permits, own: { id, permit: admission.permit } };
-  const again = { permits: retryPermits, patience, deadline };
-  return callInEitherForm(call, again, context, deps);
+  const permits = { ...once.permits, own: { id, permit: admission.permit } };
+  return callInEitherForm(call, { ...once, permits }, context, deps);
 }
 
 interface Once {
