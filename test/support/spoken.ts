@@ -1,7 +1,9 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
-import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import {
+  createEndpointSupport,
+  createUsageSupport,
+} from '../../main/gateway/routing/upstream-support.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';

@@ -21,7 +21,7 @@ import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
 import { type LocalReturn, returnAfter, returnAfterSkip } from './retry-policy.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './hedge-policy.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
+import type { EndpointSupport } from './upstream-support.ts';
 import { formForLocal, formForRemote, isForAll, poolUnsuitable, orderFor } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {

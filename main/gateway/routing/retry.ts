@@ -20,9 +20,8 @@ import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from '.
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { type Predictions, hungAfterMs } from './ttft-predictions.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
+import type { EndpointSupport, UsageSupport } from './upstream-support.ts';
 import { tokensOf } from '../upstream/usage.ts';
-import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {

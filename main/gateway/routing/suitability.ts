@@ -8,7 +8,7 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
-import type { EndpointSupport, Speaks } from './endpoint-support.ts';
+import type { EndpointSupport, Speaks } from './upstream-support.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 
 interface Asked {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
+import { createEndpointSupport } from '../../../main/gateway/routing/upstream-support.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { FallbackPlan } from '../../../main/gateway/routing/fallback-plan.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
