@@ -16,7 +16,7 @@ import type { StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor } from './monitoring/monitor.ts';
 import { createChecks } from './monitoring/checks.ts';
-import { createEngineActivity } from './routing/engine-activity.ts';
+import { createEngineActivity } from './routing/hung-engines.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';

@@ -1,8 +1,12 @@
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createUsageSupport, type UsageSupport } from './routing/usage-support.ts';
+import {
+  createEndpointSupport,
+  type EndpointSupport,
+  createUsageSupport,
+  type UsageSupport,
+} from './routing/upstream-support.ts';
 import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
 
 /** What upstreams and machines turned out to accept, and the items of their answers. */

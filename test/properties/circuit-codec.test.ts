@@ -7,7 +7,7 @@ import {
   encodeBreaker,
   encodeExclusions,
 } from '../../main/gateway/circuits/codec.ts';
-import { later, type DualTime, remainingMs } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import { check, history, play, type World } from '../support/circuit-histories.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeExclusions, encodeExclusions } from '../../main/gateway/circuits/codec.ts';
-import { later, type DualTime, remainingMs } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
 import {
   activeExclusions,
   MAX_EXCLUDED_MODELS,

@@ -107,7 +107,7 @@ test.each([
   ['chat/resume', '../relay.ts'],
   ['chat/resume', '../../monitoring/request-log.ts'],
   ['upstream/protocols', '../attempt.ts'],
-  ['upstream/protocols', '../../usage/prices.ts'],
+  ['upstream/protocols', '../../usage/recorder.ts'],
   ['translation/messages', '../../http/errors.ts'],
   ['translation/responses', '../../upstream/sse.ts'],
 ])('gateway/%s, a room within a floor, may not import %s', async (room, specifier) => {

@@ -10,7 +10,7 @@ import {
   type Permit,
 } from '../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
-import { later, type DualTime } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../main/platform/clock.ts';
 import {
   firstContent,
   type Limits,

@@ -7,14 +7,15 @@ import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
-import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
-import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import {
+  createEndpointSupport,
+  createUsageSupport,
+} from '../../main/gateway/routing/upstream-support.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
-import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
+import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';

@@ -1,15 +1,16 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
-import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import {
+  createEndpointSupport,
+  createUsageSupport,
+} from '../../main/gateway/routing/upstream-support.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
-import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
+import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
-import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';

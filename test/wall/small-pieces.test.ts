@@ -10,9 +10,9 @@ import { createSentBytes } from '../../main/gateway/chat/resume/sent-bytes.ts';
 import {
   createAnswerReader,
   createErrorReader,
-  createSniffingReader,
   createStreamReader,
 } from '../../main/gateway/upstream/body-readers.ts';
+import { createSniffingReader } from '../../main/gateway/upstream/answer-readers.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../main/gateway/upstream/protocols/chat.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';

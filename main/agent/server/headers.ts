@@ -1,26 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  eachFromCaller,
-  passedHeaders,
-  type PassedNames,
-} from '../../platform/http/passed-headers.ts';
+import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
-const TO_CALLER: PassedNames = {
-  names: new Set([
-    'content-type',
-    'content-length',
-    'content-encoding',
-    'x-request-id',
-    'request-id',
-    'retry-after',
-    'retry-after-ms',
-  ]),
-  prefixes: ['x-ratelimit-', 'openai-', 'anthropic-'],
-};
+const TO_CALLER =
+  /^(content-(type|length|encoding)|x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
 
 /**
  * The headers of a request to the engine, names and values in turn. `engineAuthorization`, set by the owner,
@@ -34,8 +20,7 @@ export function engineHeaders(
   const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
-  eachFromCaller(caller, (name, value) => headers.push(name, value));
-  return headers;
+  return [...headers, ...fromCaller(caller)];
 }
 
 export function callerHeaders(engine: ResponseHeaders): Record<string, string> {

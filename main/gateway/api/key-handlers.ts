@@ -5,7 +5,7 @@ import { isoTime } from '../../platform/dates.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import { sendError } from '../http/responses.ts';
-import type { KeyLimits } from '../usage/key-limits.ts';
+import type { KeyLimits } from '../usage/limits.ts';
 
 interface KeyDeps {
   readonly keys: NamedKeys;

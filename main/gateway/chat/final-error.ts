@@ -9,9 +9,14 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/fallback-reasons.ts';
-import type { Untranslatable } from '../upstream/chat-form.ts';
+import { type Untranslatable, TOO_HEAVY } from '../upstream/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
-import type { StandIn } from './stand-in.ts';
+import { parseJson } from '../../platform/json.ts';
+import type { ChatCall } from '../upstream/call.ts';
+import type { ChatRequest } from '../upstream/chat-request.ts';
+import type { ApiEndpoint } from '../upstream/endpoint.ts';
+
+type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
 
 /** The response when no upstream answered. */
 export type FinalResponse =
@@ -20,10 +25,8 @@ export type FinalResponse =
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
-export function finalResponse(
-  outcomes: readonly UpstreamOutcome[],
-  standIn: StandIn | null,
-): FinalResponse {
+export function finalResponse(call: Asked, outcomes: readonly UpstreamOutcome[]): FinalResponse {
+  const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
   const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response) {
@@ -183,4 +186,35 @@ function wordsFor(outcome: UpstreamOutcome): string {
   if (outcome.kind !== 'failed') return named;
   const { detail } = outcome.failure;
   return words[reason] === undefined ? `${named} ${detail}` : `${named} (${detail})`;
+}
+
+/** The gateway's own answer in place of upstreams that lack the endpoint, or why they could not serve the request. */
+type StandIn = { readonly kind: 'answer'; readonly body: object } | Untranslatable;
+
+function standInFor(
+  { request, chatForm }: Asked,
+  outcomes: readonly UpstreamOutcome[],
+): StandIn | null {
+  if (!outcomes.some((outcome) => reasonOf(outcome) === 'unsupported')) return null;
+  const { estimate } = request.endpoint;
+  if (estimate !== undefined) return estimated(request, estimate);
+  const form = chatForm?.() ?? null;
+  return form === null || form.kind === 'chat' ? null : form;
+}
+
+function estimated(
+  { bytes }: ChatRequest,
+  estimate: NonNullable<ApiEndpoint['estimate']>,
+): StandIn {
+  const body = parseJson(bytes.toString('utf8'));
+  if (body === undefined) return TOO_HEAVY;
+  const count = estimate(body);
+  switch (count.kind) {
+    case 'counted':
+      return { kind: 'answer', body: count.body };
+    case 'unsupported':
+      return { ...count, param: count.field };
+    case 'bad_request':
+      return count;
+  }
 }

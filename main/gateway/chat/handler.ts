@@ -18,7 +18,6 @@ import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
-import { withoutAlias } from '../upstream/aliases.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import { chatFormInTurns, chatFormOf } from '../upstream/chat-form.ts';
 import {
@@ -27,6 +26,7 @@ import {
   isBadRequest,
   parseChatRequest,
   parseInTurns,
+  withoutAlias,
 } from '../upstream/chat-request.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
@@ -166,10 +166,10 @@ function formOf(
   { items, clock }: ChatDeps,
 ): ChatCall['chatForm'] | 'no_room' | Promise<ChatCall['chatForm']> {
   const { bytes, endpoint } = request;
+  if (endpoint.translation === undefined) return null;
   const facts = { items, nowMs: clock.now() };
   if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
-  if (endpoint.translation !== undefined && !reserveCopy()) return 'no_room';
-  return chatFormInTurns(request, facts);
+  return reserveCopy() ? chatFormInTurns(request, facts) : 'no_room';
 }
 
 function contextOf(

@@ -85,7 +85,7 @@ class Relay implements ResponseListener {
   #isOver = false;
 
   constructor(
-    { exchange, start }: StreamSeen,
+    { exchange, start, contentAt }: StreamSeen,
     res: ServerResponse,
     plan: RelayPlan,
     resolve: (end: RelayEnd) => void,
@@ -97,7 +97,7 @@ class Relay implements ResponseListener {
     this.#plan = plan;
     this.#resolve = resolve;
     this.#watch = plan.format.createWatch(plan.choices);
-    this.#lastDataAt = plan.clock.ticks();
+    this.#lastDataAt = contentAt;
   }
 
   begin({ start, handOver }: StreamSeen): void {

@@ -15,7 +15,6 @@ import { finalResponse } from './final-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayBytes } from './relay-bytes.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { standInFor } from './stand-in.ts';
 import { record, relayToEnd } from './stream.ts';
 
 export interface AnswerContext {
@@ -65,7 +64,7 @@ function sendFinalResponse(
   res: ServerResponse,
   { base, context }: AnswerContext,
 ): void {
-  const final = finalResponse(outcomes, standInFor(context.call, outcomes));
+  const final = finalResponse(context.call, outcomes);
   const reason = fallbackReason(
     outcomes,
     final.kind === 'passed' ? final : { kind: 'gateway_error' },

@@ -1,4 +1,4 @@
-import { later, type DualTime, remainingMs } from './deadline.ts';
+import { later, type DualTime, remainingMs } from '../../platform/clock.ts';
 import { type HealthRecord, UNUSED } from './health.ts';
 
 /** `consecutiveOpens` is 1 plus the number of doublings since the breaker last closed. */

@@ -1,6 +1,6 @@
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { Circuits } from './circuits.ts';
-import type { DualTime } from './deadline.ts';
+import type { DualTime } from '../../platform/clock.ts';
 import {
   type CircuitNews,
   learntAfter,

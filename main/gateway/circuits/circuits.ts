@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type DualTime, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
   admit,
@@ -12,7 +12,6 @@ import {
   type Permit,
   waitMsOf,
 } from './breaker.ts';
-import { dualTimeOf, remainingMs } from './deadline.ts';
 import {
   NO_EXCLUSIONS,
   type Exclusion,
@@ -35,7 +34,13 @@ export interface Circuit extends KnownCircuit {
   readonly epoch: number;
 }
 
-export type AdmissionResult = { readonly kind: 'admitted'; readonly permit: Permit } | Excluded;
+export type AdmissionResult =
+  | {
+      readonly kind: 'admitted';
+      readonly permit: Permit;
+      /** In clock ticks. */ readonly at: number;
+    }
+  | Excluded;
 
 /** Not admitted, because of an exclusion or of the open circuit. */
 export interface Excluded {
@@ -64,7 +69,7 @@ export interface AdmissionRequest {
  * For a request that began before the last reset and may use a former address or key: it is admitted, and its
  * permit matches no breaker state, so that its result is counted but changes nothing.
  */
-const STALE: AdmissionResult = { kind: 'admitted', permit: { serial: -1 } };
+const STALE: Permit = { serial: -1 };
 
 /** The circuits of all upstreams and providers, by id. */
 export interface Circuits {
@@ -164,22 +169,26 @@ function conditionsOf({ clock, limits, random }: CircuitsDeps, excusedMs = 0): C
   return { now: dualTimeOf(clock), limits: { ...given, ttftThresholdMs }, random: random() };
 }
 
-function excludedFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
-  return { kind: 'excluded', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
+function excludedFor(reason: Excluded['reason'], waitMs: number, { ticks }: DualTime): Excluded {
+  return { kind: 'excluded', reason, waitMs, backAtTicks: ticks + waitMs };
 }
 
 function exclusionAt(
   { breaker, exclusions }: Circuit,
   model: string,
-  clock: Clock,
+  now: DualTime,
 ): Excluded | null {
-  if (exclusions === NO_EXCLUSIONS) return null;
-  const now = dualTimeOf(clock);
+  if (exclusions.length === 0) return null;
   const exclusion = findExclusion(exclusions, model, now);
   if (exclusion === null) return null;
   // The circuit may be open as well, and for longer.
   const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
-  return excludedFor(exclusion.reason, waitMs, clock);
+  return excludedFor(exclusion.reason, waitMs, now);
+}
+
+function openAt({ breaker }: Circuit, now: DualTime): Excluded | null {
+  const waitMs = waitMsOf(breaker, now);
+  return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
 }
 
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
@@ -191,11 +200,13 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => dualTimeOf(clock);
 
-  function setBreaker(id: string, breaker: Breaker): void {
-    const before = at(id);
-    circuits.set(id, { ...before, breaker });
+  function change(id: string, next: (before: Breaker) => Breaker): void {
+    const circuit = at(id);
+    const breaker = next(circuit.breaker);
+    if (breaker === circuit.breaker) return;
+    circuits.set(id, { ...circuit, breaker });
     changed();
-    const opening = openingOf(before.breaker, breaker, limits);
+    const opening = openingOf(circuit.breaker, breaker, limits);
     if (opening !== null) opened(id, opening);
   }
 
@@ -207,13 +218,14 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     ...[id, { timeoutMs, model }, requestEpoch]: AdmitArguments
   ): AdmissionResult {
     const circuit = at(id);
-    if (requestEpoch < circuit.epoch) return STALE;
-    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, clock) : null;
+    const time = now();
+    if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
+    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, time) : null;
     if (excluded !== null) return excluded;
-    const admission = admitting(circuit.breaker, now(), timeoutMs);
-    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, clock);
-    if (admission.breaker !== circuit.breaker) setBreaker(id, admission.breaker);
-    return { kind: 'admitted', permit: admission.permit };
+    const admission = admitting(circuit.breaker, time, timeoutMs);
+    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
+    change(id, () => admission.breaker);
+    return { kind: 'admitted', permit: admission.permit, at: time.ticks };
   }
 
   return {
@@ -222,23 +234,20 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     admit: (...args) => admitBy(admit, 'heeded', ...args),
     admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
     exclusionOf(id, model) {
-      const excluded = exclusionAt(at(id), model, clock);
-      if (excluded !== null) return excluded;
-      const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, clock);
+      const [circuit, time] = [at(id), now()];
+      return exclusionAt(circuit, model, time) ?? openAt(circuit, time);
     },
     admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
     admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
-    sent: (id) => setBreaker(id, sent(at(id).breaker)),
+    sent: (id) => change(id, sent),
     firstContent(id, permit, { ttftMs, slowMs }) {
-      const { breaker } = at(id);
-      setBreaker(id, firstContent(breaker, permit, ttftMs, conditions(ttftMs - slowMs)));
+      change(id, (before) => firstContent(before, permit, ttftMs, conditions(ttftMs - slowMs)));
     },
     hedgeLost(id, permit, { silentMs, slowMs }) {
-      setBreaker(id, hedgeLost(at(id).breaker, permit, silentMs, conditions(silentMs - slowMs)));
+      change(id, (before) => hedgeLost(before, permit, silentMs, conditions(silentMs - slowMs)));
     },
     record(id, permit, result) {
-      setBreaker(id, record(at(id).breaker, permit, result, conditions()));
+      change(id, (before) => record(before, permit, result, conditions()));
     },
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
@@ -248,11 +257,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       circuits.set(id, { ...circuit, exclusions });
       changed();
     },
-    coolDown(id) {
-      const { breaker } = at(id);
-      const cooled = cooledDown(breaker, now());
-      if (cooled !== breaker) setBreaker(id, cooled);
-    },
+    coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset(id) {
       epoch += 1;
       circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });

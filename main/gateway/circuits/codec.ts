@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Breaker, type BreakerState, NEW_BREAKER } from './breaker.ts';
-import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
+import { endsAtMs, type DualTime, remainingMs } from '../../platform/clock.ts';
 import {
   MAX_EXCLUSION_MS,
   MAX_EXCLUDED_MODELS,

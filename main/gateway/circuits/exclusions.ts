@@ -1,5 +1,5 @@
 import type { Failure } from '../upstream/failure.ts';
-import { later, type DualTime, remainingMs } from './deadline.ts';
+import { later, type DualTime, remainingMs } from '../../platform/clock.ts';
 
 /** Reasons that exclude a whole upstream for a time although its circuit admits. */
 export const EXCLUSION_REASONS = ['rate_limited', 'quota', 'credentials', 'busy'] as const;

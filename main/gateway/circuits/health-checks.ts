@@ -1,7 +1,6 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Circuits, Opening } from './circuits.ts';
-import { dualTimeOf, remainingMs } from './deadline.ts';
 
 /** Checks upstreams and machines whose circuit is open, so that a recovery ends the cool-down early. */
 export interface HealthChecks {

@@ -1,7 +1,7 @@
 import type { CircuitReport, UpstreamReport } from '#shared/status.ts';
 import { isoTime } from '../../platform/dates.ts';
 import type { Breaker } from './breaker.ts';
-import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
+import { endsAtMs, type DualTime, remainingMs } from '../../platform/clock.ts';
 import { activeExclusions, type Exclusions } from './exclusions.ts';
 
 /** A provider's circuit record (docs/http-api.md#status-report). */

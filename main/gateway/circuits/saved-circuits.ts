@@ -1,7 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import { type Breaker, NEW_BREAKER } from './breaker.ts';
 import { decodeBreaker, decodeExclusions, encodeBreaker, encodeExclusions } from './codec.ts';
-import type { DualTime } from './deadline.ts';
+import type { DualTime } from '../../platform/clock.ts';
 import { type Exclusions, NO_EXCLUSIONS } from './exclusions.ts';
 
 /* All circuits as plain JSON. */

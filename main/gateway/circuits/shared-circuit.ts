@@ -1,6 +1,6 @@
 import type { PoolHeard, SharedCircuit, SharedSkip } from '#shared/pool-news.ts';
 import { type Breaker, reset } from './breaker.ts';
-import { type DualTime, later, remainingMs } from './deadline.ts';
+import { type DualTime, later, remainingMs } from '../../platform/clock.ts';
 import {
   activeExclusions,
   type Exclusion,

@@ -1,9 +1,8 @@
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import { waitMsOf } from './breaker.ts';
 import { createCircuitLedger, idIn } from './circuit-ledger.ts';
 import type { AdmissionResult, Circuits, Excluded } from './circuits.ts';
-import { dualTimeOf, remainingMs } from './deadline.ts';
 import { createProbeClaims } from './probe-claims.ts';
 
 /** The circuits of a gateway that is one of several. */

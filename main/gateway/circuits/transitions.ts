@@ -1,6 +1,6 @@
 import type { Failure } from '../upstream/failure.ts';
 import { type Breaker, type BreakerState, reset, type Permit } from './breaker.ts';
-import { later, type DualTime, remainingMs } from './deadline.ts';
+import { later, type DualTime, remainingMs } from '../../platform/clock.ts';
 import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
 
 /** How a call counts in its circuit; a success is known at the end of its answer. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
-import { createWedgeWatch, type WedgeWatch } from '../routing/wedge-watch.ts';
+import { createWedgeWatch, type WedgeWatch } from '../routing/hung-engines.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Monitor } from './monitor.ts';

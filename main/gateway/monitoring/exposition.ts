@@ -1,4 +1,4 @@
-import type { Histogram } from './histogram.ts';
+import type { Histogram } from './traffic.ts';
 
 /** A sample without a value (null) is left out. */
 interface Sample {

@@ -1,7 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { BudgetAt } from '../usage/budgets.ts';
-import type { KeyLimitAt } from '../usage/key-limits.ts';
+import type { BudgetAt, KeyLimitAt } from '../usage/limits.ts';
 import { type Family, family, type Point } from './exposition.ts';
 import type { TrafficView } from './traffic.ts';
 

@@ -3,22 +3,25 @@ import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
-import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { type Budgets, createBudgets } from '../usage/budgets.ts';
-import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
+import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
-import { createOutcomes } from './outcome-counts.ts';
+import {
+  createLatencies,
+  createStats,
+  type Latencies,
+  type Stats,
+  createOutcomes,
+} from './counters.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { createTraffic, type TrafficCounts } from './traffic.ts';

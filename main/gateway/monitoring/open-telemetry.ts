@@ -170,10 +170,6 @@ class AttemptSpan implements AttemptObserver {
     return headerOf(this.#span.spanContext());
   }
 
-  called(): void {
-    this.#observer.called();
-  }
-
   polled(): void {
     this.#span.addEvent('switchyard.poll');
     this.#observer.polled();

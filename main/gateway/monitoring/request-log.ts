@@ -1,6 +1,6 @@
 import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
   AttemptEnd,
@@ -9,8 +9,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Stats } from './counters.ts';
-import type { Outcomes } from './outcome-counts.ts';
+import type { Latencies, Stats, Outcomes } from './counters.ts';
 import { writeRequestLine } from './request-line.ts';
 import type { TrafficCounts } from './traffic.ts';
 
@@ -85,9 +84,10 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
 
   return {
     begin({ id, upstreamPath, model, stream, caller, key }) {
+      const begun = dualTimeOf(clock);
       const row: MutableRow = {
         id,
-        startedAt: clock.now(),
+        startedAt: begun.wallMs,
         caller,
         endpoint: upstreamPath.slice(1),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
@@ -107,7 +107,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
       deps.usage.requested(key);
       stats.accepted();
       listener.requestChanged(id);
-      return new OpenRequest(row, deps, onEnd);
+      return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
     rows: () => [...rows.values()].toReversed(),
   };
@@ -120,9 +120,14 @@ class OpenRequest implements RequestObserver {
   readonly deps: RequestLogDeps;
   readonly #onEnd: (row: MutableRow) => void;
 
-  constructor(row: MutableRow, deps: RequestLogDeps, onEnd: (row: MutableRow) => void) {
+  constructor(
+    row: MutableRow,
+    begunAt: number,
+    deps: RequestLogDeps,
+    onEnd: (row: MutableRow) => void,
+  ) {
     this.row = row;
-    this.begunAt = deps.clock.ticks();
+    this.begunAt = begunAt;
     this.deps = deps;
     this.#onEnd = onEnd;
   }
@@ -143,7 +148,7 @@ class OpenRequest implements RequestObserver {
 
   ended(state: Exclude<RequestRow['state'], 'running'>): void {
     this.row.state = state;
-    this.row.endMs = this.sinceBegunMs();
+    this.row.endMs = this.msAt(this.deps.clock.ticks());
     this.changed();
     this.#onEnd(this.row);
   }
@@ -152,8 +157,9 @@ class OpenRequest implements RequestObserver {
     this.row.tokens = this.row.tokens === null ? tokens : both(this.row.tokens, tokens);
   }
 
-  sinceBegunMs(): number {
-    return Math.round(this.deps.clock.ticks() - this.begunAt);
+  /** From the beginning of the request. */
+  msAt(ticks: number): number {
+    return Math.round(ticks - this.begunAt);
   }
 
   changed(): void {
@@ -178,11 +184,11 @@ class OpenAttempt implements AttemptObserver {
   #contentAt: number | null = null;
 
   constructor(start: AttemptStart, request: OpenRequest) {
-    const { target, cause, predictedTtftMs } = start;
+    const { target, cause, predictedTtftMs, startedAt } = start;
     this.#request = request;
     this.#start = start;
     const { stats, nameOf } = request.deps;
-    const startMs = request.sinceBegunMs();
+    const startMs = request.msAt(startedAt);
     this.#row = {
       upstream: target.upstream,
       provider: target.provider,
@@ -201,19 +207,16 @@ class OpenAttempt implements AttemptObserver {
       circuitAfter: null,
       tokens: null,
     };
-    const { attempts } = request.row;
-    if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
+    const { row } = request;
+    row.attemptCount += 1;
+    if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
+    request.changed();
   }
 
   traceparent(): null {
     return null;
-  }
-
-  called(): void {
-    this.#request.row.attemptCount += 1;
-    this.#request.changed();
   }
 
   polled(): void {
@@ -222,30 +225,30 @@ class OpenAttempt implements AttemptObserver {
   }
 
   answering(contentAt: number | null): void {
-    const { begunAt, deps } = this.#request;
+    const { deps } = this.#request;
     this.#contentAt = contentAt;
-    this.#row.firstContentMs = Math.round((contentAt ?? deps.clock.ticks()) - begunAt);
+    this.#row.firstContentMs = this.#request.msAt(contentAt ?? deps.clock.ticks());
     if (this.#row.cause === 'resume') deps.stats.handedOver();
     this.#request.changed();
   }
 
   relayed(events: number, cameAt: number): void {
-    const { row, begunAt } = this.#request;
-    row.events += events;
-    if (events > 0) this.#row.lastContentMs = Math.round(cameAt - begunAt);
+    this.#request.row.events += events;
+    if (events > 0) this.#row.lastContentMs = this.#request.msAt(cameAt);
     this.#request.changed();
   }
 
-  ended({ reason, error, circuit, verdict, latencyMs, tokens, isRecalled }: AttemptEnd): void {
+  ended(end: AttemptEnd): void {
+    const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
     const { stats, latencies, routed } = this.#request.deps;
     const { provider } = this.#start.target;
-    this.#row.endMs = this.#request.sinceBegunMs();
+    this.#row.endMs = this.#request.msAt(end.endedAt);
     this.#row.reason = reason;
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
     if (tokens !== null) this.#request.used(tokens);
-    if (!isRecalled) this.#report(verdict === 'failed', tokens);
+    if (!isRecalled) this.#report(end);
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
@@ -254,7 +257,7 @@ class OpenAttempt implements AttemptObserver {
     this.#request.changed();
   }
 
-  #report(isFailure: boolean, tokens: Tokens | null): void {
+  #report({ verdict, tokens, endedAt }: AttemptEnd): void {
     const { begunAt, deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
     const { startMs, reason } = this.#row;
@@ -266,11 +269,11 @@ class OpenAttempt implements AttemptObserver {
       key: this.#request.row.key,
       cause: this.#start.cause,
       reason,
-      isFailure,
+      isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
-      outputMs: contentMs === null ? 0 : this.#request.sinceBegunMs() - Math.round(contentMs),
+      outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt) - Math.round(contentMs),
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }

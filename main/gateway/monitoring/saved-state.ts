@@ -5,8 +5,7 @@ import { digestOf } from '../../platform/secrets.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { Predictions } from '../routing/ttft-predictions.ts';
-import type { Latencies, Stats } from './counters.ts';
-import type { Outcomes } from './outcome-counts.ts';
+import type { Latencies, Stats, Outcomes } from './counters.ts';
 
 const VERSION = 1;
 

@@ -13,7 +13,7 @@ import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
-import type { DualTime } from '../circuits/deadline.ts';
+import type { DualTime } from '../../platform/clock.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
 import { chooseInOrder } from '../routing/local-balancing.ts';
@@ -21,7 +21,7 @@ import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../upstream/protocols/chat.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
-import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
+import { type BudgetAt, isUsedUp } from '../usage/limits.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 export interface ProvidersKnown {

@@ -2,7 +2,6 @@ import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
-import { createHistogram, type Histogram } from './histogram.ts';
 
 /** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
 export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
@@ -173,4 +172,32 @@ function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string]
     const wasCalled = attempts.some((each) => each.upstream === id && each.provider === provider);
     return isUpstreamId(id) && !wasCalled ? [[id, reason]] : [];
   });
+}
+
+/** Counts of values up to each bound, as Prometheus has them. */
+export interface Histogram {
+  readonly bounds: readonly number[];
+  observe(value: number): void;
+  /** For each bound the values up to it, and last all of them. */
+  cumulative(): readonly number[];
+  sum(): number;
+}
+
+function createHistogram(bounds: readonly number[]): Histogram {
+  const counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  let sum = 0;
+  return {
+    bounds,
+    observe(value) {
+      let at = 0;
+      while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
+      counts[at] = (counts[at] ?? 0) + 1;
+      sum += value;
+    },
+    cumulative() {
+      let total = 0;
+      return counts.map((count) => (total += count));
+    },
+    sum: () => sum,
+  };
 }

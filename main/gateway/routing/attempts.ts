@@ -7,10 +7,9 @@ import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { estimatedTokens } from '../upstream/usage.ts';
-import type { EngineCall } from './engine-activity.ts';
+import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
-import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
-import type { Predictions } from './ttft-predictions.ts';
+import { type Predictions, type Prediction, slowTtftMs } from './ttft-predictions.ts';
 
 /** The permits that a call's result is recorded under. */
 export interface Permits {
@@ -55,12 +54,15 @@ export class RequestAttempts {
     { engineCall, hasLeft }: CallFacts = UNWATCHED,
   ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
-    let attempt = this.#openAt(target);
-    if (attempt === undefined) {
-      attempt = new Attempt({ target, permits, cause, engineCall }, this.#observer, this.#deps);
-      this.#open = [...this.#open, attempt];
+    const calledAt = this.#deps.clock.ticks();
+    const open = this.#openAt(target);
+    if (open !== undefined) {
+      open.polled(calledAt, hasLeft);
+      return open;
     }
-    attempt.called(hasLeft);
+    const start = { target, permits, cause, engineCall, hasLeft, calledAt };
+    const attempt = new Attempt(start, this.#observer, this.#deps);
+    this.#open = [...this.#open, attempt];
     return attempt;
   }
 
@@ -105,10 +107,9 @@ export class Attempt {
   /** Null for hosted upstreams, and below the samples that a prediction needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
-  #calledAt = 0;
-  #wasCalled = false;
+  #calledAt: number;
   #wasPolled = false;
-  #hasLeft: () => boolean = () => false;
+  #hasLeft: () => boolean;
   #hasEnded = false;
   #tokens: Tokens | null = null;
 
@@ -117,26 +118,31 @@ export class Attempt {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
-      readonly engineCall: EngineCall | null;
-    },
+      readonly calledAt: number;
+    } & CallFacts,
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall } = start;
+    const { target, permits, cause, engineCall, hasLeft, calledAt } = start;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
     this.#engineCall = engineCall;
+    this.#hasLeft = hasLeft;
+    this.#calledAt = calledAt;
     this.#deps = deps;
     this.#prediction =
       target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    const ids = heldBy(permits).map(({ id }) => id);
     this.observer = observer.attemptStarted({
       target,
       cause,
-      ids: heldBy(permits).map(({ id }) => id),
+      startedAt: calledAt,
+      ids,
       predictedTtftMs: this.#prediction?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
+    for (const id of ids) deps.circuits.sent(id);
   }
 
   get hasEnded(): boolean {
@@ -147,17 +153,12 @@ export class Attempt {
     return this.target.upstream === upstream && this.target.provider === provider;
   }
 
-  called(hasLeft: () => boolean): void {
+  /** Called once more, as it is still starting. */
+  polled(calledAt: number, hasLeft: () => boolean): void {
     this.#hasLeft = hasLeft;
-    this.#calledAt = this.#deps.clock.ticks();
-    if (this.#wasCalled) {
-      this.#wasPolled = true;
-      this.observer.polled();
-      return;
-    }
-    this.#wasCalled = true;
-    for (const { id } of heldBy(this.#permits)) this.#deps.circuits.sent(id);
-    this.observer.called();
+    this.#calledAt = calledAt;
+    this.#wasPolled = true;
+    this.observer.polled();
   }
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
@@ -176,14 +177,15 @@ export class Attempt {
 
   /** `wasSilent`: it timed out without any content; `error` may be shown. */
   failed(failure: Failure, wasSilent: boolean, error: string | null = failure.detail): void {
-    const ms = this.#deps.clock.ticks() - this.#calledAt;
+    const endedAt = this.#deps.clock.ticks();
+    const ms = endedAt - this.#calledAt;
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
     const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
     const result = circuitResultOf(failure, { ms, silentMs });
     // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
     const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
-    this.end(failure.reason, result, false, { verdict, error });
+    this.end(failure.reason, result, false, { verdict, error, endedAt });
   }
 
   succeeded(): void {
@@ -232,13 +234,15 @@ export class Attempt {
       verdict = VERDICTS[result.kind],
       error = null,
       isRecalled = false,
-    }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled'>> = {},
+      endedAt,
+    }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled' | 'endedAt'>> = {},
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#engineCall?.ended();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
+    const at = endedAt ?? clock.ticks();
     const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
     for (const { id, permit } of forPool ? heldBy(this.#permits) : [own]) {
       if (!isRemoved(id, circuits)) circuits.record(id, permit, result);
@@ -248,7 +252,8 @@ export class Attempt {
       error,
       circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
-      latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
+      endedAt: at,
+      latencyMs: isServed ? at - this.#calledAt : null,
       tokens: this.#tokens,
       isRecalled,
     });

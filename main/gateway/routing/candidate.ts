@@ -14,10 +14,14 @@ export type AdmissionMode = 'admit' | 'admitRetry' | 'admitForced' | 'admitIfClo
 export interface AdmittedCall {
   readonly call: UpstreamCall;
   readonly permits: Permits;
+  /** When it was admitted, in clock ticks. */
+  readonly at: number;
 }
 
 /** Which calls are acceptable; a candidate keeps those that are not for later. */
 export type CallFilter = (call: UpstreamCall) => boolean;
+
+export const ANY: CallFilter = () => true;
 
 /** One upstream of a fallback plan: a single call, in the local pool up to three in turn. */
 export interface Candidate {
@@ -132,7 +136,7 @@ export class SingleCandidate implements Candidate {
     if (admission.kind === 'admitted') {
       this.#state = RUNNING;
       const own = { id: upstream, permit: admission.permit };
-      return { call, permits: { own, pool: null } };
+      return { call, permits: { own, pool: null }, at: admission.at };
     }
     const { reason, waitMs, backAtTicks } = admission;
     // A hedged call that is refused leaves the upstream's own turn as it was.

@@ -1,12 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
-import { dualTimeOf } from '../circuits/deadline.ts';
 import { type ChatCall, localCall, remoteCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import {
+  ANY,
   type AdmissionMode,
   type AdmittedCall,
   type CallFilter,
@@ -19,11 +19,10 @@ import {
 import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fallback-reasons.ts';
 import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
-import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.ts';
-import { orderFor } from './model-choice.ts';
-import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
-import { formForLocal, formForRemote, isForAll, poolUnsuitable } from './suitability.ts';
+import { type LocalReturn, returnAfter, returnAfterSkip } from './retry-policy.ts';
+import { isLocalTooSlow, type PredictedSlowDeps } from './hedge-policy.ts';
+import type { EndpointSupport } from './upstream-support.ts';
+import { formForLocal, formForRemote, isForAll, poolUnsuitable, orderFor } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
@@ -52,8 +51,6 @@ type PlanState =
 
 /** `deferred`: predicted to be slow, so called only if no other upstream serves. */
 type LocalState = 'in_turn' | 'deferred' | 'lost';
-
-const ANY: CallFilter = () => true;
 
 /** The upstreams of one request in the order in which they are called, and the outcomes so far. */
 export class FallbackPlan {
@@ -124,16 +121,18 @@ export class FallbackPlan {
     return null;
   }
 
-  /** Whether a candidate that `mayCall` accepts may still be called. */
-  hasMore(mayCall: (id: UpstreamId) => boolean): boolean {
-    if (this.#state.kind === 'ended') return false;
-    if (this.#local === 'deferred' && mayCall('local')) return true;
-    return this.#candidates.some((candidate) => candidate.hasMore() && mayCall(candidate.upstream));
+  /** The upstreams that may still be called in routing order. */
+  ahead(): readonly UpstreamId[] {
+    if (this.#state.kind === 'ended') return [];
+    const ahead: UpstreamId[] = this.#local === 'deferred' ? ['local'] : [];
+    for (const candidate of this.#candidates)
+      if (candidate.hasMore()) ahead.push(candidate.upstream);
+    return ahead;
   }
 
   /** Whether any call is left, in routing order or forced. */
   hasFallback(): boolean {
-    return this.hasMore(() => true) || this.#forcible().length > 0;
+    return this.ahead().length > 0 || this.#forcible().length > 0;
   }
 
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {
@@ -151,12 +150,12 @@ export class FallbackPlan {
    */
   returnInMs(when: 'before_others' | 'at_last'): number | null {
     const { routing, local } = this.#request.config;
-    const isLost = this.#candidates.some((each) => each.upstream === 'local' && each.isLost());
-    if (this.#hasReturned || this.#state.kind !== 'open' || !isLost) return null;
+    if (this.#hasReturned || this.#state.kind !== 'open') return null;
     if (when === 'before_others' && routing.hedge === 'all') return null;
     const at =
       this.#localReturn?.at ?? (when === 'at_last' ? returnAfterSkip(this.outcomes(null)) : null);
-    if (at === null) return null;
+    const isLost = (each: Candidate) => each.upstream === 'local' && each.isLost();
+    if (at === null || !this.#candidates.some(isLost)) return null;
     const { circuits, clock } = this.#deps;
     const waitMs = Math.max(0, at - clock.ticks());
     const isInTime = this.#localSpentMs + waitMs < local.timeoutMs;
@@ -209,7 +208,7 @@ export class FallbackPlan {
   }
 
   #dispatch(candidate: Candidate, admitted: AdmittedCall): Dispatch {
-    if (candidate.upstream === 'local') this.#localSince ??= this.#deps.clock.ticks();
+    if (candidate.upstream === 'local') this.#localSince ??= admitted.at;
     if (admitted.call.provider !== null) this.#calledMachines.add(admitted.call.provider);
     return { candidate, admitted };
   }

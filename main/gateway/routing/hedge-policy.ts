@@ -1,6 +1,15 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
+import type { UpstreamCall, ChatCall, LocalChoice } from '../upstream/call.ts';
+import type { Circuits } from '../circuits/circuits.ts';
+import {
+  localModel,
+  type LocalTarget,
+  remoteModel,
+  type RemoteUpstream,
+} from '../upstream/upstreams.ts';
+import { idOf } from './local-balancing.ts';
+import { type Predictions, predictedSlow } from './ttft-predictions.ts';
 
 type Routing = Config['routing'];
 
@@ -16,6 +25,15 @@ export function mayHedge(hedge: Routing['hedge'], from: UpstreamId, to: Upstream
 /** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
 export function showsContent({ mode }: UpstreamCall): boolean {
   return mode !== 'whole';
+}
+
+/** Whether one of the upstreams `ahead` might be called while this call is slow. */
+export function canHedge(
+  call: UpstreamCall,
+  ahead: readonly UpstreamId[],
+  { routing: { hedge } }: Config,
+): boolean {
+  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
 }
 
 /** A call without content for this long is hedged. */
@@ -57,4 +75,52 @@ export function createHedgeBudget(): HedgeBudget {
       spent += 1;
     },
   };
+}
+
+export interface PredictedSlowDeps {
+  readonly pickLocal: () => LocalChoice;
+  readonly circuits: Circuits;
+  readonly predictions: Predictions;
+}
+
+interface PredictedSlowRequest {
+  readonly call: ChatCall;
+  readonly config: Config;
+  readonly remotes: readonly RemoteUpstream[];
+}
+
+/**
+ * True when every admitting local machine is predicted to miss the hedge delay and some hosted upstream
+ * admits. Only with `HEDGE=all`: otherwise no prompt is sent to a hosted upstream because `local` is slow.
+ */
+export function isLocalTooSlow(request: PredictedSlowRequest, deps: PredictedSlowDeps): boolean {
+  const { call, config, remotes } = request;
+  // What is predicted is the time until generated text.
+  if (call.request.endpoint.keepsModel) return false;
+  if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
+  const { circuits, predictions } = deps;
+  const admits = (upstream: RemoteUpstream) =>
+    circuits.exclusionOf(upstream.id, remoteModel(upstream, call.request.model) ?? '') === null;
+  if (!remotes.some(admits)) return false;
+  const delayMs = hedgeDelayMs(config);
+  const promptBytes = call.request.bytes.length;
+  const machines = targetsOf(deps.pickLocal()).filter(
+    (target) =>
+      circuits.exclusionOf(idOf(target), localModel(target, call.request.model) ?? '') === null,
+  );
+  return (
+    machines.length > 0 &&
+    machines.every((target) => predictedSlow(predictions.at(idOf(target), promptBytes), delayMs))
+  );
+}
+
+function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
+  switch (choice.kind) {
+    case 'target':
+      return [choice.target];
+    case 'tier':
+      return choice.targets;
+    case 'none':
+      return [];
+  }
 }

@@ -21,16 +21,6 @@ export type DispatchResult =
   | { readonly kind: 'failed' }
   | { readonly kind: 'cancelled' };
 
-/** Whether another upstream might be called while `dispatch` is slow. */
-export function canHedge(
-  { admitted: { call } }: Dispatch,
-  plan: FallbackPlan,
-  { config }: AttemptContext,
-): boolean {
-  const { hedge } = config.routing;
-  return showsContent(call) && plan.hasMore((to) => mayHedge(hedge, call.upstream, to));
-}
-
 /**
  * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
  * beside it. The first content wins and the other call is aborted at once; never more than two run.
@@ -46,8 +36,6 @@ export function runHedged(
 
 interface Contender {
   readonly dispatch: Dispatch;
-  /** In clock ticks. */
-  readonly startedAt: number;
   readonly cancellation: Cancellation;
 }
 
@@ -81,8 +69,7 @@ class HedgedCall {
   }
 
   start(dispatch: Dispatch): void {
-    const startedAt = this.#deps.clock.ticks();
-    const contender = { dispatch, startedAt, cancellation: new Cancellation() };
+    const contender = { dispatch, cancellation: new Cancellation() };
     const cause = this.#contenders.length === 0 ? this.#context.cause : 'hedge';
     this.#contenders = [...this.#contenders, contender];
     this.#armHedgeTimer();
@@ -105,7 +92,7 @@ class HedgedCall {
     if (only === undefined || second !== undefined || this.#state !== 'racing') return;
     if (!showsContent(only.dispatch.admitted.call)) return;
     const { clock } = this.#deps;
-    const elapsedMs = clock.ticks() - only.startedAt;
+    const elapsedMs = clock.ticks() - only.dispatch.admitted.at;
     const remainingMs = Math.max(0, hedgeDelayMs(this.#context.config) - elapsedMs);
     this.#cancelTimer = clock.after(remainingMs, () => this.#startHedge(only));
   }

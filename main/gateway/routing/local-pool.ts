@@ -129,7 +129,7 @@ export class LocalPoolCandidate implements Candidate {
       if (own.kind === 'admitted' || mode !== 'admitIfClosed') this.#drop(target);
       if (own.kind === 'excluded') continue;
       const permits = { own: { id, permit: own.permit }, pool };
-      const admitted = { call: machineCall, permits };
+      const admitted = { call: machineCall, permits, at: own.at };
       this.#calls = [...this.#calls, { admitted, outcome: 'running' }];
       return admitted;
     }

@@ -21,6 +21,8 @@ export interface AttemptTarget {
 export interface AttemptStart {
   readonly target: AttemptTarget;
   readonly cause: AttemptCause;
+  /** In clock ticks. */
+  readonly startedAt: number;
   /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */
   readonly ids: readonly string[];
   /** Null where nothing is predicted. */
@@ -35,6 +37,8 @@ export interface AttemptEnd {
   readonly circuit: CircuitState;
   /** For the registry, which looks at a machine that fails several requests in a row. */
   readonly verdict: 'served' | 'failed' | 'neutral';
+  /** In clock ticks. */
+  readonly endedAt: number;
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
   /** Null where nothing was used, as far as is known. */
@@ -47,7 +51,6 @@ export interface AttemptEnd {
 export interface AttemptObserver {
   /** As of a request, for a further poll. */
   traceparent(): string | null;
-  called(): void;
   /** One more call of a starting upstream, which is no request. */
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
@@ -61,6 +64,7 @@ export interface AttemptObserver {
 export interface RequestObserver {
   /** The `traceparent` header of the next attempt's request; null leaves the caller's as it is. */
   traceparent(): string | null;
+  /** Its first call was sent. */
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */
   answering(head: {

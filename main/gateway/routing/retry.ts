@@ -6,22 +6,23 @@ import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
-import { shownError } from '../upstream/shown-error.ts';
+import { shownError } from '../upstream/error-words.ts';
 import { inTrace } from '../upstream/headers.ts';
-import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
-import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
+import {
+  bodyWithout,
+  headersWithout,
+  keysCovered,
+  type OwnSecrets,
+} from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
-import { bothOf, type EngineActivity, type EngineCall } from './engine-activity.ts';
+import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
-import { hungAfterMs } from './ttft-prediction.ts';
-import type { Predictions } from './ttft-predictions.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
+import { type Predictions, hungAfterMs } from './ttft-predictions.ts';
+import type { EndpointSupport, UsageSupport } from './upstream-support.ts';
 import { tokensOf } from '../upstream/usage.ts';
-import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
-import type { WedgeWatch } from './wedge-watch.ts';
 
 export interface CallDeps {
   readonly http: HttpClient;
@@ -70,15 +71,16 @@ export type AttemptOutcome =
 
 /** Makes an admitted call, with its retry and polls, within the call's one time-out. */
 export async function callUpstream(
-  { call, permits }: AdmittedCall,
+  { call, permits, at }: AdmittedCall,
   context: AttemptContext,
   deps: CallDeps,
   patience: Patience = 'whole_timeout',
 ): Promise<AttemptOutcome> {
+  const once = { permits, patience, deadline: at + call.timeoutMs };
   const outcome =
     call.upstream === 'ondemand'
-      ? await pollUntilStarted(call, permits, context, deps)
-      : await callWithRetry(call, { permits, patience }, context, deps);
+      ? await pollUntilStarted(call, once, context, deps)
+      : await callWithRetry(call, once, context, deps);
   const { id } = permits.own;
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
@@ -90,26 +92,20 @@ export async function callUpstream(
 /** Polls `ondemand` through its cold start. */
 async function pollUntilStarted(
   call: UpstreamCall,
-  permits: Permits,
+  once: Once,
   context: AttemptContext,
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { clock, warmup } = deps;
-  const deadline = clock.ticks() + call.timeoutMs;
   for (let polls = 0; ; polls += 1) {
     const outcome =
       polls === 0
-        ? await callWithRetry(call, { permits, patience: 'whole_timeout' }, context, deps)
-        : await callInEitherForm(
-            call,
-            { permits, patience: 'whole_timeout', deadline },
-            context,
-            deps,
-          );
+        ? await callWithRetry(call, once, context, deps)
+        : await callInEitherForm(call, once, context, deps);
     if (outcome.kind === 'answered') warmup.used();
     if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
-    const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
+    const pauseMs = pollPauseMs(polls, once.deadline - clock.ticks());
     if (pauseMs === null) {
       const failure = classify({ kind: 'timeout', wasSilent: false }, call, clock.now());
       context.attempts.gaveUp(failure);
@@ -122,24 +118,22 @@ async function pollUntilStarted(
 /** Calls, and after a transient failure once more if the circuit still admits. */
 async function callWithRetry(
   call: UpstreamCall,
-  { permits, patience }: Omit<Once, 'deadline'>,
+  once: Once,
   context: AttemptContext,
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { circuits, clock, random } = deps;
-  const deadline = clock.ticks() + call.timeoutMs;
-  const first = await callInEitherForm(call, { permits, patience, deadline }, context, deps);
+  const first = await callInEitherForm(call, once, context, deps);
   if (first.kind !== 'failed' || !call.isAlone) return first;
   const { retryAfterMaxMs } = context.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
-  if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
+  if (delayMs === null || clock.ticks() + delayMs >= once.deadline) return first;
   if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
-  const { id } = permits.own;
+  const { id } = once.permits.own;
   const admission = circuits.admitRetry(id, call, context.epoch);
   if (admission.kind === 'excluded') return first;
-  const retryPermits = { ...permits, own: { id, permit: admission.permit } };
-  const again = { permits: retryPermits, patience, deadline };
-  return callInEitherForm(call, again, context, deps);
+  const permits = { ...once.permits, own: { id, permit: admission.permit } };
+  return callInEitherForm(call, { ...once, permits }, context, deps);
 }
 
 interface Once {
@@ -182,7 +176,6 @@ async function callOnce(
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
-  const keys = keysAmong(call.secrets);
   const { id } = permits.own;
   const hidesUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
   const requestOf = (asksForUsage: boolean) =>
@@ -195,7 +188,7 @@ async function callOnce(
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,
     onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
-    keys,
+    keys: call.secrets.keys,
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
@@ -204,7 +197,7 @@ async function callOnce(
   const first = await sent.seen;
   const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
   if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
-  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets, keys), call);
+  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
@@ -243,12 +236,13 @@ function unlessRefused(
   return usageSupport.isRefused(id, seen) ? again() : seen;
 }
 
-function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly Buffer[]): Seen {
+function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
   if (!('headers' in seen)) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
   // An assembled answer may hold a key that none of its pieces held whole.
-  if (seen.kind === 'answer') return { ...seen, headers, body: keysCovered(seen.body, keys) };
+  if (seen.kind === 'answer')
+    return { ...seen, headers, body: keysCovered(seen.body, secrets.keys) };
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 

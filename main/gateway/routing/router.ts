@@ -3,8 +3,9 @@ import type { Dispatch } from './candidate.ts';
 import { FallbackPlan, type FallbackPlanDeps, type RoutedRequest } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import { keepsModel } from './model-choice.ts';
-import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
+import { keepsModel } from './suitability.ts';
+import { canHedge } from './hedge-policy.ts';
+import { type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
 
@@ -71,21 +72,19 @@ async function runDispatch(
   context: RequestContext,
   deps: RouterDeps,
 ): Promise<DispatchResult> {
-  if (canHedge(dispatch, plan, context)) return runHedged(dispatch, plan, context, deps);
-  const patience = patienceFor(dispatch, plan, context);
+  const ahead = plan.ahead();
+  if (canHedge(dispatch.admitted.call, ahead, context.config))
+    return runHedged(dispatch, plan, context, deps);
+  const patience = ahead.length > 0 ? patienceFor(dispatch, context) : 'whole_timeout';
   const outcome = await callUpstream(dispatch.admitted, context, deps, patience);
   if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);
   return outcome.kind === 'answered' ? { ...outcome, dispatch } : outcome;
 }
 
 /** A call beside a slow one is out of the question here; another one after it may still be worth more than waiting. */
-function patienceFor(
-  { admitted: { call } }: Dispatch,
-  plan: FallbackPlan,
-  { config }: RequestContext,
-): Patience {
+function patienceFor({ admitted: { call } }: Dispatch, { config }: RequestContext): Patience {
   const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
-  return isOwn && plan.hasMore(() => true) ? 'until_hung' : 'whole_timeout';
+  return isOwn ? 'until_hung' : 'whole_timeout';
 }
 
 function routeAnswered(

@@ -1,14 +1,159 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
-import {
-  MAX_PROMPT_BYTES,
-  MAX_TTFT_MS,
-  NO_PREDICTION_YET,
-  predict,
-  type Prediction,
-  type PredictionRecord,
-  withFirstToken,
-} from './ttft-prediction.ts';
+
+/** Exponentially weighted sums over prompt length and time to first token of one machine. */
+export interface PredictionRecord {
+  /** Lifetime count. */
+  readonly samples: number;
+  readonly meanBytes: number;
+  readonly meanTtftMs: number;
+  /** Weighted sum of squared deviations of the prompts' lengths. */
+  readonly spread: number;
+  /** Weighted sum of length deviation times time deviation. */
+  readonly covariance: number;
+  /** Weighted mean absolute error of the predictions. */
+  readonly residualMs: number;
+}
+
+export interface Prediction {
+  /** Expected time to first token. */
+  readonly ttftMs: number;
+  /** Lower end of the prediction interval; 0 where it is unknown. */
+  readonly earliestMs: number;
+  /** Upper end of the prediction interval; Infinity where it is unknown. */
+  readonly latestMs: number;
+  /** The part that grows with the prompt's length; 0 where all prompts were about equally long. */
+  readonly prefillMs: number;
+}
+
+export interface FirstToken {
+  readonly promptBytes: number;
+  readonly ttftMs: number;
+}
+
+export const NO_PREDICTION_YET: PredictionRecord = {
+  samples: 0,
+  meanBytes: 0,
+  meanTtftMs: 0,
+  spread: 0,
+  covariance: 0,
+  residualMs: 0,
+};
+
+/** Below it there is no prediction. */
+const MIN_SAMPLES = 20;
+/** Weight kept per newer sample: half after 23, so that a change of model or load is soon learned. */
+const KEPT = 0.97;
+/** The first samples, whose errors are not counted: a line through so few misses by chance. */
+const UNCOUNTED_SAMPLES = 10;
+/** The largest body and the longest time-out that can be configured: larger samples are not real. */
+const MAX_PROMPT_BYTES = 2 ** 30;
+const MAX_TTFT_MS = 86_400_000;
+
+/** Adds a sample by recursive least squares; centred sums stay exact for prompts far from 0. */
+export function withFirstToken(
+  record: PredictionRecord,
+  { promptBytes, ttftMs }: FirstToken,
+): PredictionRecord {
+  if (!isInRange(promptBytes, MAX_PROMPT_BYTES) || !isInRange(ttftMs, MAX_TTFT_MS)) return record;
+  const samples = record.samples + 1;
+  const weight = weightOf(samples);
+  const timeDeviation = ttftMs - record.meanTtftMs;
+  const byteDeviation = promptBytes - record.meanBytes;
+  const meanBytes = record.meanBytes + byteDeviation / weight;
+  const { msPerByte, overheadMs } = lineOf(record);
+  const errorMs = Math.abs(ttftMs - overheadMs - msPerByte * promptBytes);
+  const counted = samples - UNCOUNTED_SAMPLES;
+  return {
+    samples,
+    meanBytes,
+    meanTtftMs: record.meanTtftMs + timeDeviation / weight,
+    spread: KEPT * record.spread + byteDeviation * (promptBytes - meanBytes),
+    covariance: KEPT * record.covariance + timeDeviation * (promptBytes - meanBytes),
+    residualMs:
+      counted < 1 ? 0 : record.residualMs + (errorMs - record.residualMs) / weightOf(counted),
+  };
+}
+
+/** Null below 20 samples. */
+export function predict(record: PredictionRecord, promptBytes: number): Prediction | null {
+  if (record.samples < MIN_SAMPLES || !isInRange(promptBytes, MAX_PROMPT_BYTES)) return null;
+  const { msPerByte, overheadMs } = lineOf(record);
+  const prefillMs = msPerByte * promptBytes;
+  const ttftMs = overheadMs + prefillMs;
+  const atBestMs = msPerByte === 0 ? ttftMs * shareOf(promptBytes, record) : ttftMs;
+  const marginMs =
+    2 * record.residualMs * (msPerByte === 0 ? 1 : extrapolationFactor(promptBytes, record));
+  const earliestMs = Math.max(0, atBestMs - marginMs);
+  return { ttftMs, earliestMs, latestMs: ttftMs + marginMs, prefillMs };
+}
+
+/** Without a slope all of the time may have been prefill: a shorter prompt may then take its share of it. */
+function shareOf(promptBytes: number, { meanBytes }: PredictionRecord): number {
+  return promptBytes < meanBytes ? promptBytes / meanBytes : 1;
+}
+
+/** A slope's error grows with the distance from the prompts that it was learned from (prediction interval). */
+function extrapolationFactor(promptBytes: number, { meanBytes, spread }: PredictionRecord): number {
+  return Math.sqrt(1 + (promptBytes - meanBytes) ** 2 / spread);
+}
+
+interface Line {
+  readonly msPerByte: number;
+  readonly overheadMs: number;
+}
+
+/** The least-squares line with neither part below 0; level where the prompts' lengths explain nothing. */
+function lineOf(record: PredictionRecord): Line {
+  const { samples, meanBytes, meanTtftMs, spread, covariance, residualMs } = record;
+  const level = { msPerByte: 0, overheadMs: meanTtftMs };
+  // Less than a byte apart in all: equal but for rounding.
+  if (spread < 1) return level;
+  const msPerByte = covariance / spread;
+  // A slope within twice its error may be chance, and extrapolated to long prompts it would grow to minutes.
+  if (msPerByte * Math.sqrt(spread) <= 2 * residualMs) return level;
+  const overheadMs = meanTtftMs - msPerByte * meanBytes;
+  if (overheadMs >= 0) return { msPerByte, overheadMs };
+  const weight = weightOf(samples);
+  const throughZero =
+    (covariance + weight * meanBytes * meanTtftMs) / (spread + weight * meanBytes ** 2);
+  return { msPerByte: throughZero, overheadMs: 0 };
+}
+
+/** Total weight of `samples` samples. */
+function weightOf(samples: number): number {
+  return (1 - KEPT ** samples) / (1 - KEPT);
+}
+
+function isInRange(value: number, max: number): boolean {
+  return value >= 0 && value <= max;
+}
+
+/**
+ * The part of a time to first token that counts as slow: without the predicted prefill, so that a long prompt
+ * alone does not make a machine slow. Where all prompts were about equally long the prefill is unknown and
+ * nothing is subtracted. `prediction` must be older than this first token, which would otherwise excuse
+ * itself.
+ */
+export function slowTtftMs(ttftMs: number, prediction: Prediction | null): number {
+  return Math.max(0, ttftMs - (prediction?.prefillMs ?? 0));
+}
+
+/** Whether even the lower end of the prediction misses the hedge delay. */
+export function predictedSlow(prediction: Prediction | null, hedgeDelayMs: number): boolean {
+  return prediction !== null && prediction.earliestMs > hedgeDelayMs;
+}
+
+/** So many times the upper end of its prediction is no longer slow. */
+const HUNG_FACTOR = 5;
+/** A machine that is usually quick may take a moment: in hedge delays. */
+const MIN_HUNG_DELAYS = 2;
+
+/** The silence after which an engine has hung rather than is slow; Infinity where nothing is predicted. */
+export function hungAfterMs(prediction: Prediction | null, hedgeDelayMs: number): number {
+  if (prediction === null) return Infinity;
+  return Math.max(HUNG_FACTOR * prediction.latestMs, MIN_HUNG_DELAYS * hedgeDelayMs);
+}
 
 /** Predicted times to first token by provider id; a fixed engine has the id `local`. */
 export interface Predictions {

@@ -10,16 +10,15 @@ import type {
   TransportFailure,
 } from '../../platform/http/types.ts';
 import {
-  bodyKind,
   type BodyReader,
   type CommittedStart,
   createErrorReader,
   type Progress,
 } from './body-readers.ts';
-import { type AnswerMode, readerFor } from './answer-readers.ts';
+import { type AnswerMode, readerFor, bodyKind } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
-import { withoutKeys } from './hidden-keys.ts';
+import { withoutKeys } from './own-secrets.ts';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -152,9 +151,8 @@ class PendingCall implements ResponseListener {
     }
     const { endpoint, mode } = this.#plan;
     this.#reader = status >= 300 ? createErrorReader() : readerFor(endpoint.answer, mode, headers);
-    if (isDecodable(coding) && this.#exchange !== null) {
+    if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
-    }
     const { keys } = this.#plan;
     // Refusals are covered as a whole, where they are put into words.
     if (keys.length > 0 && status < 300 && this.#exchange !== null)

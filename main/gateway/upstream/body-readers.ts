@@ -1,5 +1,4 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
-import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { Assembly } from './assembly.ts';
 import { writeJson } from './completion.ts';
@@ -63,13 +62,14 @@ function kindOf(
   const data = dataOf(event);
   if (data === null || data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'done';
+  const isError = isNamedError(event);
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
     return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
   const substance = judge(chunk);
-  if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
-  if (isNamedError(event)) return { error: 'an error event instead of an answer' };
+  if (isError || substance.kind === 'error')
+    return { error: 'an error event instead of an answer' };
   onChunk(chunk);
   return substance.kind;
 }
@@ -84,9 +84,11 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
   const held = new ByteBuffer();
   const ends: number[] = [];
 
-  function hold(event: Buffer): void {
-    held.add(event);
-    ends.push(held.length);
+  function hold(events: readonly Buffer[]): void {
+    for (const event of events) {
+      held.add(event);
+      ends.push(held.length);
+    }
   }
 
   function read(events: readonly Buffer[]): Progress {
@@ -96,14 +98,14 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
         isEnd = isRest && format.isLastChunk(chunk);
       });
       if (kind === 'content' || isEnd) {
-        for (const each of events.slice(index)) hold(each);
+        hold(events.slice(index));
         return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
       // Dropped, because a client's parser would throw on it.
       if (kind === 'unreadable') continue;
-      hold(event);
+      hold([event]);
       if (held.length > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
@@ -243,43 +245,5 @@ function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress):
     end: () => judge(gathered.take()),
     hasContent: () => false,
     wasSilent: () => false,
-  };
-}
-
-type BodyKind = 'events' | 'json' | 'page' | 'unknown';
-
-/** Of the content type; engines are loose with it, so anything else is `unknown`. */
-export function bodyKind(headers: ResponseHeaders): BodyKind {
-  const type = String(headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('text/event-stream')) return 'events';
-  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
-  return type.startsWith('text/html') ? 'page' : 'unknown';
-}
-
-/** More leading white space than this begins neither an answer nor a stream. */
-const MAX_BLANK_BYTES = 64 * 1024;
-
-/** Chooses the reader by the first byte after white space: a brace or bracket begins JSON, anything else events. */
-export function createSniffingReader(readers: {
-  readonly json: () => BodyReader;
-  readonly events: () => BodyReader;
-}): BodyReader {
-  let chosen: BodyReader | null = null;
-  const blanks = new ByteBuffer();
-  return {
-    push(chunk): Progress {
-      if (chosen !== null) return chosen.push(chunk);
-      const first = chunk.find((byte) => byte > 0x20);
-      blanks.add(chunk);
-      if (first !== undefined) {
-        chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
-        return chosen.push(blanks.take());
-      }
-      if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
-      return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
-    },
-    end: (): Progress => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
-    hasContent: () => chosen?.hasContent() ?? false,
-    wasSilent: () => chosen?.wasSilent() ?? false,
   };
 }

@@ -9,7 +9,7 @@ import type { ChatForm } from './chat-form.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
-import { ownSecrets } from './own-secrets.ts';
+import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 import {
   type BaseAddress,
   localModel,
@@ -70,7 +70,7 @@ export interface UpstreamCall {
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
-  readonly secrets: readonly string[];
+  readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
   readonly timeoutMs: number;

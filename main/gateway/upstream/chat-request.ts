@@ -8,6 +8,7 @@ import {
   membersInTurns,
   membersOf,
   smallValueOf,
+  smallValuesOf,
   topLevelMembers,
   withMembers,
 } from './json-members.ts';
@@ -89,8 +90,8 @@ interface CommonFields {
 }
 
 function commonFields(bytes: Buffer, members: readonly Member[]): CommonFields {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [model, stream, options] = ['model', 'stream', 'stream_options'].map(valueOf);
+  const keys = ['model', 'stream', 'stream_options'];
+  const [model, stream, options] = smallValuesOf(bytes, members, keys);
   return { model, stream, options };
 }
 
@@ -158,7 +159,7 @@ export function formRequest(
 }
 
 /** The request as if its caller had asked for another model. */
-export function withModel(request: ChatRequest, model: string): ChatRequest {
+function withModel(request: ChatRequest, model: string): ChatRequest {
   const { bytes, members, endpoint } = request;
   if (endpoint.body === 'multipart') {
     return { ...request, model, bytes: withFormField(bytes, 'model', model) };
@@ -193,4 +194,20 @@ export function askingForUsage(bytes: Buffer): Buffer {
 function usageOptions(bytes: Buffer, members: readonly Member[]): string {
   const options = smallValueOf(bytes, members, 'stream_options');
   return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
+}
+
+/** Name and model of each `name=model`. */
+export function aliasesOf(pairs: readonly string[]): readonly (readonly [string, string])[] {
+  return pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+}
+
+/** The request as if its caller had asked for the model that the name stands for; aliases of aliases are none. */
+export function withoutAlias(request: ChatRequest, pairs: readonly string[]): ChatRequest {
+  const { model } = request;
+  if (model === null || pairs.length === 0) return request;
+  const pair = pairs.find((each) => each.startsWith(`${model}=`));
+  return pair === undefined ? request : withModel(request, pair.slice(model.length + 1));
 }

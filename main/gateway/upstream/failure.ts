@@ -4,7 +4,7 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type ErrorWords, errorWords } from './error-words.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { parseHttpDate } from '../../platform/dates.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -38,6 +38,8 @@ export interface Failure {
   readonly retryAfterMs: number | null;
   /** For reports and logs; codes and numbers, never text from the upstream. */
   readonly detail: string;
+  /** The upstream's own words, empty without any; `shownError` says what of them may be shown. */
+  readonly said: string;
 }
 
 /** What was called. */
@@ -84,6 +86,7 @@ function broken(
     response: null,
     retryAfterMs: null,
     detail,
+    said: '',
   };
 }
 
@@ -226,6 +229,7 @@ function classifyStatus(
     retryAfterMs: retryAfterMs(headers, nowMs),
     detail:
       reason === 'busy' && facts.words.saysLoading ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
+    said: facts.words.message,
   };
 }
 
@@ -237,4 +241,20 @@ function asRequestFault(seen: ErrorResponse, text: string): ErrorResponse {
   const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
   const headers = { ...seen.headers, 'content-type': 'application/json' };
   return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
+}
+
+/**
+ * The wait that an upstream asks for, in milliseconds; null if it names none.
+ * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
+ */
+export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
+  // An empty value would read as 0.
+  const exact = Number(headers['retry-after-ms'] || Number.NaN);
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const value = headers['retry-after'];
+  if (typeof value !== 'string' || value.trim() === '') return null;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
+  const dateMs = parseHttpDate(value);
+  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
 }

@@ -1,16 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  eachFromCaller,
-  passedHeaders,
-  type PassedNames,
-} from '../../platform/http/passed-headers.ts';
+import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
-const TO_CALLER: PassedNames = {
-  names: new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']),
-  prefixes: ['x-ratelimit-', 'openai-', 'anthropic-'],
-};
+const TO_CALLER =
+  /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
 
 /** Added to the caller's headers. */
 export interface OwnHeaders {
@@ -23,18 +17,20 @@ export interface OwnHeaders {
 
 /** Names and values in turn. */
 export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): string[] {
-  const extraNames = Object.keys(own.extra);
-  const replaced = new Set(extraNames.map((name) => name.toLowerCase()));
-  const headers: string[] = [];
-  const add = (name: string, value: string) => {
-    if (!replaced.has(name)) headers.push(name, value);
-  };
-  add('content-type', own.contentType);
-  if (own.authorization !== null) add('authorization', own.authorization);
-  eachFromCaller(caller, add);
-  for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
-  return headers;
+  const headers = ['content-type', own.contentType];
+  if (own.authorization !== null) headers.push('authorization', own.authorization);
+  headers.push(...fromCaller(caller));
+  const extra = Object.entries(own.extra);
+  if (extra.length === 0) return headers;
+  const replaced = new Set(extra.map(([name]) => name.toLowerCase()));
+  return [...without(replaced, headers), ...extra.flat()];
 }
+
+function without(names: ReadonlySet<string>, headers: readonly string[]): string[] {
+  return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
+}
+
+const TRACEPARENT: ReadonlySet<string> = new Set(['traceparent']);
 
 /** The request with this `traceparent` in place of the caller's; with null as it is. */
 export function inTrace<T extends { readonly headers: readonly string[] }>(
@@ -42,8 +38,7 @@ export function inTrace<T extends { readonly headers: readonly string[] }>(
   traceparent: string | null,
 ): T {
   if (traceparent === null) return request;
-  const { headers } = request;
-  const others = headers.filter((_, at) => headers[at - (at % 2)] !== 'traceparent');
+  const others = without(TRACEPARENT, request.headers);
   return { ...request, headers: [...others, 'traceparent', traceparent] };
 }
 

@@ -115,6 +115,15 @@ export function smallValueOf(bytes: Buffer, members: readonly Member[], key: str
   return member === undefined ? undefined : smallValueAt(bytes, member);
 }
 
+/** As `smallValueOf`, of several members. */
+export function smallValuesOf(
+  bytes: Buffer,
+  members: readonly Member[],
+  keys: readonly string[],
+): unknown[] {
+  return keys.map((key) => smallValueOf(bytes, members, key));
+}
+
 export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
   return JSON.parse(bytes.toString('utf8', start, end)) as unknown;

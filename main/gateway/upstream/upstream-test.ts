@@ -8,7 +8,6 @@ import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
-import { keysAmong } from './hidden-keys.ts';
 import { bodyWithout } from './own-secrets.ts';
 
 export interface TestDeps {
@@ -62,7 +61,7 @@ async function once(
       hungAt: null,
       idleTimeoutMs: timeoutMs,
       onContent() {},
-      keys: keysAmong(call.secrets),
+      keys: call.secrets.keys,
     },
     { http, clock },
     NEVER,

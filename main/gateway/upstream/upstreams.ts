@@ -1,7 +1,7 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ListedModel } from './listed-models.ts';
-import { ownSecrets } from './own-secrets.ts';
+import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 
 /** A base address, split once into what each request needs. */
 export interface BaseAddress {
@@ -28,7 +28,7 @@ export interface RemoteUpstream {
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** Must not come back to a caller. */
-  readonly secrets: readonly string[];
+  readonly secrets: OwnSecrets;
   readonly timeoutMs: number;
   readonly assemble: boolean;
   readonly prefill: PrefillFacts;

@@ -1,15 +1,13 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { type UpstreamId, HOSTED_IDS } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import type { HistoryRange, Tokens, UsageFigures, UsageHistory } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Budgets } from './budgets.ts';
+import type { Budgets, KeyLimits } from './limits.ts';
 import { reportOf } from './history-report.ts';
-import type { KeyLimits } from './key-limits.ts';
 import type { HistoryRows } from './messages.ts';
-import { costNano, priceInstead, priceOf } from './prices.ts';
 import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
@@ -82,13 +80,9 @@ export function createUsageRecorder(
     store.write({ nowMs: clock.now(), increments, rows });
   }
 
-  function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
-    add(ALL, figures);
-    if (key !== null) add({ ...ALL, key }, figures);
-  }
-
-  function add(place: UsagePlace, figures: Partial<UsageFigures>): void {
-    tally.add({ ...place, at: minuteOf(clock.now()) }, figures);
+  function add(...counts: readonly Count[]): void {
+    const at = minuteOf(clock.now());
+    for (const [place, figures] of counts) tally.add({ ...place, at }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -102,15 +96,15 @@ export function createUsageRecorder(
       keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
       if (!store.isKept) return money;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
-      add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
-      addForAll(key, used);
+      const place = { ...ALL, upstream, provider: provider ?? '', model };
+      add([place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
     requestEnded(row) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
-      addForAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) });
+      add(...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
       held.add(row);
     },
     async history(range) {
@@ -174,8 +168,16 @@ interface UsagePlace {
   readonly key: string;
 }
 
+type Count = readonly [place: UsagePlace, figures: Partial<UsageFigures>];
+
 /** The request as its caller sees it, whichever upstreams were called. */
 const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
+
+/** For all keys together, and for the request's own. */
+function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Count[] {
+  const all: Count = [ALL, figures];
+  return key === null ? [all] : [all, [{ ...ALL, key }, figures]];
+}
 
 const NOTHING: HistoryRows = {
   points: [],
@@ -205,4 +207,36 @@ function figuresOf(
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),
   };
+}
+
+/** For a million tokens each. */
+interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+/** Null where no price is set. Cached tokens without a price of their own cost what others do. */
+function priceOf(config: Config, id: UpstreamId): Price | null {
+  if (id === 'local') return null;
+  const { priceInput, priceOutput, priceCached } = config[id];
+  if (priceInput === null && priceOutput === null && priceCached === null) return null;
+  const input = priceInput ?? 0;
+  return { input, output: priceOutput ?? 0, cached: priceCached ?? input };
+}
+
+/** Of the first hosted upstream with a price: what the tokens of `local` would have cost there. */
+function priceInstead(config: Config): Price | null {
+  for (const id of HOSTED_IDS) {
+    const price = config[id].baseUrl === null ? null : priceOf(config, id);
+    if (price !== null) return price;
+  }
+  return null;
+}
+
+/** In billionths: whole numbers add up exactly. */
+function costNano({ input, output, cached }: Tokens, price: Price): number {
+  const known = Math.min(cached, input);
+  const sum = (input - known) * price.input + known * price.cached + output * price.output;
+  return Math.round(sum * 1000);
 }

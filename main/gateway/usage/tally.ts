@@ -54,12 +54,11 @@ export function createTally(): Tally {
   let increments = new Map<string, Counted>();
 
   function countedAt(given: UsagePlace): Counted {
-    const known = increments.get(keyOf(given));
-    if (known !== undefined) return known;
-    const isFull = increments.size >= MAX_PLACES;
-    const place = isFull ? { ...given, provider: '', model: OTHERS } : given;
-    const counted = increments.get(keyOf(place)) ?? { place, figures: { ...NO_USAGE } };
-    increments.set(keyOf(place), counted);
+    const isSurplus = increments.size >= MAX_PLACES && !increments.has(keyOf(given));
+    const place = isSurplus ? { ...given, provider: '', model: OTHERS } : given;
+    const key = keyOf(place);
+    const counted = increments.get(key) ?? { place, figures: { ...NO_USAGE } };
+    increments.set(key, counted);
     return counted;
   }
 

@@ -1,12 +1,14 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { limitUnproved, maxConnections, UNPROVED_LIMITS } from './connection-limits.ts';
 import {
   answerHalfClosed,
   closeOnceAnswered,
   closeStalled,
   refuseMalformed,
   trackConnections,
+  limitUnproved,
+  maxConnections,
+  UNPROVED_LIMITS,
 } from './connections.ts';
 import { MeteredRequest } from './metered-request.ts';
 import { closeUnread } from './server.ts';

@@ -169,6 +169,7 @@ export function readBody(
     let isOver = false;
 
     const end = (read: BodyRead) => {
+      if (isOver) return;
       isOver = true;
       cancelTimer();
       resolve(read);

@@ -11,7 +11,7 @@ import {
   waitMsOf,
 } from '../../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../../main/gateway/circuits/codec.ts';
-import { later, type DualTime, dualTimeOf } from '../../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime, dualTimeOf } from '../../../main/platform/clock.ts';
 import { circuitReport, providerCircuitReport } from '../../../main/gateway/circuits/report.ts';
 import {
   firstContent,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { later, type DualTime } from '../../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../../main/platform/clock.ts';
 import {
   activeExclusions,
   NO_EXCLUSIONS,

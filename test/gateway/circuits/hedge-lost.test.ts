@@ -9,7 +9,7 @@ import {
   NEW_BREAKER,
 } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { later, type DualTime } from '../../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../../main/platform/clock.ts';
 import { circuitReport } from '../../../main/gateway/circuits/report.ts';
 import {
   firstContent,
@@ -176,6 +176,7 @@ describe('a call that need not be sent', () => {
       response: null,
       retryAfterMs: 30_000,
       detail: 'HTTP 429',
+      said: '',
     } as const;
     circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
     const wish = { model: 'm', timeoutMs: TIMEOUT_MS };

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { circuitReport, exclusionReports } from '../../../main/gateway/circuits/report.ts';
 import { type Circuits, createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { dualTimeOf } from '../../../main/gateway/circuits/deadline.ts';
+import { dualTimeOf } from '../../../main/platform/clock.ts';
 import { activeExclusions } from '../../../main/gateway/circuits/exclusions.ts';
 import { createSharedCircuits } from '../../../main/gateway/circuits/shared-circuits.ts';
 import type { Failure } from '../../../main/gateway/upstream/failure.ts';

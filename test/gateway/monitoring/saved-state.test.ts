@@ -2,8 +2,11 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { Config } from '../../../main/config/schema.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
-import { createOutcomes } from '../../../main/gateway/monitoring/outcome-counts.ts';
+import {
+  createLatencies,
+  createStats,
+  createOutcomes,
+} from '../../../main/gateway/monitoring/counters.ts';
 import {
   type SavedParts,
   restoreState,

@@ -10,7 +10,6 @@ const UNTRACED: RequestObserver = {
   traceparent: () => null,
   attemptStarted: () => ({
     traceparent: () => null,
-    called() {},
     polled() {},
     answering() {},
     relayed() {},

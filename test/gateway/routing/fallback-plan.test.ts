@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
+import { createEndpointSupport } from '../../../main/gateway/routing/upstream-support.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { FallbackPlan } from '../../../main/gateway/routing/fallback-plan.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
@@ -145,10 +145,9 @@ test('an upstream that may not be hedged to is passed over, and called in its tu
   } as const;
   const plan = planFor({ states, isSlow: false, zeroSpend: false, hedge: 'own' });
   plan.next();
-  expect(plan.hasMore((id) => id === 'hosted_c')).toBe(false);
-  expect(plan.hasMore((id) => id === 'hosted_b')).toBe(true);
+  expect(plan.ahead()).toEqual(['hosted_a', 'hosted_b']);
   expect(plan.hedge((id) => id === 'hosted_b')?.candidate.upstream).toBe('hosted_b');
-  expect(plan.hasMore((id) => id === 'hosted_b')).toBe(false);
+  expect(plan.ahead()).toEqual(['hosted_a']);
   expect(plan.next()?.candidate.upstream).toBe('hosted_a');
 });
 
@@ -161,11 +160,10 @@ test('a deferred local is still ahead, though not for a hedged call', () => {
   } as const;
   const plan = planFor({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
   expect(plan.next()?.candidate.upstream).toBe('hosted_a');
-  expect(plan.hasMore(() => true)).toBe(true);
-  expect(plan.hasMore((id) => id !== 'local')).toBe(false);
+  expect(plan.ahead()).toEqual(['local']);
   expect(plan.hedge(() => true)).toBeNull();
   expect(plan.next()?.candidate.upstream).toBe('local');
-  expect(plan.hasMore(() => true)).toBe(false);
+  expect(plan.ahead()).toEqual([]);
 });
 
 test('after a failure that must not fall back nothing is left, in turn or forced', () => {
@@ -181,6 +179,6 @@ test('after a failure that must not fall back nothing is left, in turn or forced
   expect(plan.hasFallback()).toBe(true);
   plan.failed(first, { ...TIMED_OUT, fallBack: false });
   expect([plan.next(), plan.hedge(() => true), plan.forceSoonest()]).toEqual([null, null, null]);
-  expect([plan.hasMore(() => true), plan.hasFallback()]).toEqual([false, false]);
+  expect([plan.ahead(), plan.hasFallback()]).toEqual([[], false]);
   expect(plan.outcomes(null).map(({ upstream }) => upstream)).toEqual(['local']);
 });

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { FirstToken } from '../../../main/gateway/routing/ttft-prediction.ts';
 import {
   createPredictions,
   type Predictions,
+  type FirstToken,
 } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { firstTokens, type LinearMachine } from '../../support/machine.ts';

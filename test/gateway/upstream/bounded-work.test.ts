@@ -5,10 +5,10 @@ import {
   type BodyReader,
   createAnswerReader,
   createAssemblingReader,
-  createSniffingReader,
   createStreamReader,
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
+import { createSniffingReader } from '../../../main/gateway/upstream/answer-readers.ts';
 import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';

@@ -5,6 +5,7 @@ import {
   type Member,
   smallValueAt,
   smallValueOf,
+  smallValuesOf,
   type Span,
   topLevelMembers,
   withMembers,
@@ -172,6 +173,6 @@ export function isDeterministic({
   bytes,
   members,
 }: Pick<ChatRequest, 'bytes' | 'members'>): boolean {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  return valueOf('temperature') === 0 || typeof valueOf('seed') === 'number';
+  const [temperature, seed] = smallValuesOf(bytes, members, ['temperature', 'seed']);
+  return temperature === 0 || typeof seed === 'number';
 }

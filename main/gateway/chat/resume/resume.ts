@@ -93,11 +93,12 @@ async function learnPrefills(
 ): Promise<void> {
   const { zeroSpend, request } = context.call;
   if (zeroSpend) return;
+  const ahead = plan.ahead();
   const candidates = context.remotes
     .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
     .filter(
       ({ upstream, model }) =>
-        isModelAccepted(broken, model, context) && plan.hasMore((id) => id === upstream.id),
+        isModelAccepted(broken, model, context) && ahead.includes(upstream.id),
     );
   await prefills.learn(candidates);
 }
@@ -206,7 +207,7 @@ function createResumer(
     resumeRequest: ResumeRequest,
   ): Promise<ResumeEnd> {
     const call = sameForm(admitted.call) ?? admitted.call;
-    const rest = { call: withRequest(call, resumeRequest), permits: admitted.permits };
+    const rest = { ...admitted, call: withRequest(call, resumeRequest) };
     const outcome = await callUpstream(rest, attemptContext, deps);
     if (outcome.kind !== 'answered') return outcome;
     const { splice } = resumeRequest;
@@ -227,7 +228,7 @@ function createResumer(
     const admission = deps.circuits.admitRetry(permits.own.id, call, context.epoch);
     if (admission.kind === 'excluded') return NOT_RESUMED;
     const own = { id: permits.own.id, permit: admission.permit };
-    return send(dispatch, { call, permits: { ...permits, own } }, repetition);
+    return send(dispatch, { call, permits: { ...permits, own }, at: admission.at }, repetition);
   }
 
   return {

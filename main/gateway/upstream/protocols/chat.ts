@@ -7,6 +7,7 @@ import {
   MAX_BYTES_AT_ONCE,
   type Member,
   smallValueOf,
+  smallValuesOf,
   TOO_LONG,
   topLevelMembers,
 } from '../json-members.ts';
@@ -46,14 +47,14 @@ function asks(bytes: Buffer, members: readonly Member[]): Asked {
 }
 
 function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
+  const keys = ['logprobs', 'audio', 'modalities', 'stream'];
+  const [logprobs, audio, modalities, stream] = smallValuesOf(bytes, members, keys);
   return (
     (logprobs === undefined || logprobs === null || logprobs === false) &&
     (audio === undefined || audio === null) &&
     modalities !== TOO_LONG &&
     (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
-    (valueOf('stream') === true || !isBegun(bytes, members))
+    (stream === true || !isBegun(bytes, members))
   );
 }
 

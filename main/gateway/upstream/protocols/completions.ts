@@ -3,7 +3,7 @@ import { listOf, parseJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
 import { errorMessage, isLastChunk, type Substance, writeJson } from '../completion.ts';
 import { type ApiEndpoint, type Asked, pathsOf } from '../endpoint.ts';
-import { isText, type Member, smallValueOf } from '../json-members.ts';
+import { isText, type Member, smallValueOf, smallValuesOf } from '../json-members.ts';
 import { CHAT_STREAM } from './chat.ts';
 import { requiresTextOrList } from './fields.ts';
 import { createMemberScan, LIST } from './member-scan.ts';
@@ -28,7 +28,7 @@ export const COMPLETIONS: ApiEndpoint = {
 
 /** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
 function asks(bytes: Buffer, members: readonly Member[]): Asked {
-  const [n, logprobs] = ['n', 'logprobs'].map((key) => smallValueOf(bytes, members, key));
+  const [n, logprobs] = smallValuesOf(bytes, members, ['n', 'logprobs']);
   const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
   const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;
   return { choices, isAssemblable };

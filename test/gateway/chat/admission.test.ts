@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFairQueue } from '../../../main/gateway/chat/fair-queue.ts';
+import { createFairQueue } from '../../../main/gateway/chat/admission.ts';
 
 type Step =
   | { readonly kind: 'push'; readonly caller: string }

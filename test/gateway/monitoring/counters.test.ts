@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOutcomes } from '../../../main/gateway/monitoring/outcome-counts.ts';
+import { createOutcomes } from '../../../main/gateway/monitoring/counters.ts';
 import { attempt, request } from '../../renderer/builders.ts';
 import * as rows from '../../renderer/request-builders.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keysAmong, withoutKeys } from '../../../main/gateway/upstream/hidden-keys.ts';
+import { keysAmong, withoutKeys } from '../../../main/gateway/upstream/own-secrets.ts';
 import type { Exchange } from '../../../main/platform/http/types.ts';
 
 const KEYS = ['ab1ab1ab1ab1ab1ab', 'c2c2c2c2c2c2c2c2c3'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAfterMs } from '../../../main/gateway/upstream/retry-after.ts';
+import { retryAfterMs } from '../../../main/gateway/upstream/failure.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 

@@ -1,0 +1,176 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
+import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { createPeriodSums, type Period, PERIODS, type PeriodSum } from './period-sums.ts';
+import type { UsageBefore } from './messages.ts';
+
+/** A limit of an upstream and what has been spent of it; money in billionths. */
+export interface BudgetAt {
+  readonly period: Period;
+  readonly limitNano: number;
+  readonly spentNano: number;
+  /** When the next period begins, in wall-clock milliseconds. */
+  readonly until: number;
+}
+
+/** What upstreams have cost in the running day and month, and what they may cost. */
+export interface Budgets {
+  /** Adds the cost of a call of the upstream. */
+  spent(id: UpstreamId, nano: number): void;
+  /** A budget of the upstream is used up. */
+  isSpent(id: UpstreamId): boolean;
+  /** Those that are set. */
+  of(id: UpstreamId): readonly BudgetAt[];
+  /** The budget of which the largest share is spent; null without any. */
+  at(id: UpstreamId): BudgetAt | null;
+}
+
+export function createBudgets(
+  before: readonly PeriodSum[],
+  {
+    clock,
+    config,
+    log,
+    changed,
+  }: {
+    readonly clock: Clock;
+    readonly config: () => Config;
+    readonly log: Log;
+    /** A budget is used up, or nearly. */
+    readonly changed: () => void;
+  },
+): Budgets {
+  const sums = createPeriodSums(clock, before);
+
+  function budgetsOf(id: UpstreamId): readonly BudgetAt[] {
+    if (id === 'local') return [];
+    const { budgetDay: day, budgetMonth: month } = config()[id];
+    if (day === null && month === null) return [];
+    return PERIODS.flatMap((period) => {
+      const limit = { day, month }[period];
+      if (limit === null) return [];
+      const until = sums.endsAt(period);
+      return { period, limitNano: limit * 1e9, spentNano: sums.of(id, period), until };
+    });
+  }
+
+  function warn(id: UpstreamId, { period, limitNano, spentNano }: BudgetAt, nano: number): void {
+    const passed = passedBy(nano, spentNano, limitNano);
+    if (passed === null) return;
+    if (passed === 'limit') log('warn', 'budget_spent', { upstream: id, period });
+    else log('warn', 'budget_nearly_spent', { upstream: id, period, share: WARNED_SHARE });
+    changed();
+  }
+
+  return {
+    spent(id, nano) {
+      if (nano === 0) return;
+      sums.add(id, nano);
+      for (const budget of budgetsOf(id)) warn(id, budget, nano);
+    },
+    isSpent: (id) => budgetsOf(id).some(isUsedUp),
+    of: budgetsOf,
+    at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
+  };
+}
+
+export const isUsedUp = ({ limitNano, spentNano }: BudgetAt) => spentNano >= limitNano;
+
+const shareOf = ({ limitNano, spentNano }: BudgetAt) =>
+  limitNano === 0 ? Infinity : spentNano / limitNano;
+
+/** Of two that are used up, the one that ends later comes last. */
+function byNeed(a: BudgetAt, b: BudgetAt): number {
+  if (isUsedUp(a) && isUsedUp(b)) return a.until - b.until;
+  return shareOf(a) - shareOf(b);
+}
+
+/** A limit of a key and what was used of it. */
+export interface KeyLimitAt {
+  readonly key: string;
+  readonly name: KeyLimitName;
+  readonly of: 'requests' | 'tokens';
+  readonly period: Period;
+  readonly limit: number;
+  readonly used: number;
+  /** When it resets, in wall-clock milliseconds. */
+  readonly until: number;
+}
+
+/** What the keys of apps have used in the running day and month, and what they may use. Counts go by the key's name. */
+export interface KeyLimits {
+  /** A request with the key begins. */
+  requested(key: string | null): void;
+  /** Adds the tokens of a call for the key. */
+  used(key: string | null, tokens: number): void;
+  /** The key's limits. */
+  of(key: string): readonly KeyLimitAt[];
+  /** The limit that refuses the key now, and of several the one that does so longest; null: it may call. */
+  reached(key: string | null): KeyLimitAt | null;
+}
+
+export function createKeyLimits(
+  { keyRequests, keyTokens }: UsageBefore,
+  {
+    clock,
+    limitsOf,
+    log,
+  }: {
+    readonly clock: Clock;
+    /** Null for a key without a limit. */
+    readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
+    readonly log: Log;
+  },
+): KeyLimits {
+  // Kept for keys without a limit too: a limit that is set later counts from the beginning of its period.
+  const sums = {
+    requests: createPeriodSums(clock, keyRequests),
+    tokens: createPeriodSums(clock, keyTokens),
+  };
+
+  function at(key: string): readonly KeyLimitAt[] {
+    const limits = limitsOf(key);
+    if (limits === null) return [];
+    return KEY_LIMIT_NAMES.flatMap((name) => {
+      const limit = limits[name];
+      if (limit === undefined) return [];
+      const { of, period } = KEY_LIMITS[name];
+      const used = sums[of].of(key, period);
+      return [{ key, name, of, period, limit, used, until: sums[of].endsAt(period) }];
+    });
+  }
+
+  function count(of: KeyLimitAt['of'], key: string | null, amount: number): void {
+    if (key === null || amount === 0) return;
+    sums[of].add(key, amount);
+    for (const each of at(key)) if (each.of === of) warn(each, amount);
+  }
+
+  function warn({ key, of, period, limit, used }: KeyLimitAt, amount: number): void {
+    const passed = passedBy(amount, used, limit);
+    if (passed === null) return;
+    const event = passed === 'limit' ? 'key_limit_reached' : 'key_limit_nearly_reached';
+    log('warn', event, { name: key, of, period, limit });
+  }
+
+  return {
+    requested: (key) => count('requests', key, 1),
+    used: (key, tokens) => count('tokens', key, tokens),
+    of: at,
+    reached(key) {
+      if (key === null) return null;
+      const over = at(key).filter(({ used, limit }) => used >= limit);
+      return over.toSorted((a, b) => a.until - b.until).at(-1) ?? null;
+    },
+  };
+}
+
+/** The mark that the last `amount` has passed: of the limit, or of the share of it that is warned of. */
+function passedBy(amount: number, used: number, limit: number): 'limit' | 'share' | null {
+  const passes = (mark: number) => used >= mark && used - amount < mark;
+  if (passes(limit)) return 'limit';
+  return passes(WARNED_SHARE * limit) ? 'share' : null;
+}
