@@ -38,7 +38,8 @@ export type AdmissionResult =
   | {
       readonly kind: 'admitted';
       readonly permit: Permit;
-      /** In clock ticks. */ readonly at: number;
+      /** In clock ticks. */
+      readonly at: number;
     }
   | Excluded;
 
