@@ -1,13 +1,12 @@
 import { useSyncExternalStore } from 'react';
-import { ConnectionBanner } from './ui/connection-banner.tsx';
 import { Shortcuts } from './ui/shortcuts.tsx';
 import { Header } from './ui/header.tsx';
-import { Notice } from './ui/notice.tsx';
 import type { Switchyard } from './api/switchyard.ts';
-import { useRoute } from './ui/use-route.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
 import { t } from './text/t.ts';
+import { formatClock } from './text/format.ts';
+import { routeOf, type Route } from './route.ts';
 
 /** The whole page, in each of its standings to the gateway. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
@@ -60,4 +59,45 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
+}
+
+/** Why a link did not give control, and what to do. */
+function Notice({ text }: { readonly text: string }) {
+  return (
+    <p className="notice" role="alert">
+      {t.shell.noControl(text)}
+    </p>
+  );
+}
+
+interface ConnectionBannerProps {
+  readonly since: number;
+  readonly hasData: boolean;
+  readonly onRetry: () => void;
+}
+
+/** Shown while the gateway cannot be reached; lies over the page so that nothing moves. */
+function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
+  return (
+    <div className="banner" role="alert">
+      <span className="banner-mark" aria-hidden="true" />
+      <p>
+        <strong>{t.shell.lost.since(formatClock(since))}</strong> {hasData && t.shell.lost.stale}
+        {t.shell.lost.retrying}
+      </p>
+      <button type="button" className="button" onClick={onRetry}>
+        {t.shell.lost.retry}
+      </button>
+    </div>
+  );
+}
+
+/** The route of the address, followed as it changes. */
+function useRoute(): Route {
+  return routeOf(useSyncExternalStore(onAddressChange, () => location.hash));
+}
+
+function onAddressChange(listener: () => void): () => void {
+  addEventListener('hashchange', listener);
+  return () => removeEventListener('hashchange', listener);
 }

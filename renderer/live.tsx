@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useState, useEffect } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { Access } from './api/access.ts';
 import { About } from './features/about/about.tsx';
@@ -11,9 +11,8 @@ import type { Providers as Registry } from './api/providers.ts';
 import type { Requests as RequestsApi } from './api/requests.ts';
 import type { SettingsState } from './api/window-state.ts';
 import { useNow } from './ui/use-now.ts';
-import { useTitle } from './ui/use-title.ts';
 import type { Drafts } from './features/settings/draft.ts';
-import { headlineOf, UNREACHABLE } from './features/overview/status-summary-text.ts';
+import { headlineOf, UNREACHABLE, type Headline } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
 import { Chat } from './features/chat/chat.tsx';
 import { useChatting } from './features/chat/use-chatting.ts';
@@ -27,6 +26,7 @@ import { feedLabels } from './features/requests/attempt-names.ts';
 import { OpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import { Settings } from './features/settings/settings.tsx';
+import { t } from './text/t.ts';
 
 interface LiveProps {
   readonly data: LiveData;
@@ -144,4 +144,14 @@ function headlineAt(
 function openedBy(route: Route, opened: string | null): string | null {
   if (route.page === 'provider') return route.id;
   return route.page === 'providers' ? opened : null;
+}
+
+/** Puts the sentence into the tab's title, where it is seen without opening the page. */
+function useTitle(headline: Headline | null): void {
+  const title = headline
+    ? t.shell.pageTitle(`${headline.lead}${headline.subject}${headline.rest}`)
+    : t.shell.product;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
 }

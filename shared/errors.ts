@@ -33,3 +33,21 @@ export type RegistryErrorCode =
   | 'own_provider'
   | 'too_many_enrollments'
   | 'registry_unwritten';
+
+/** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is its own. */
+const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+/** @param status 400 to 599 */
+export function anthropicErrorType(status: number): string {
+  return ANTHROPIC_TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}

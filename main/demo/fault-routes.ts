@@ -46,7 +46,7 @@ export function faultRoutes(faults: Faults): Route[] {
         const { id } = req.params;
         const { fault } = (req.body ?? {}) as { readonly fault?: unknown };
         if (!isUpstreamId(id)) {
-          const message = `There is no upstream "${String(id)}"; there are ${UPSTREAM_IDS.join(', ')}.`;
+          const message = `There is no upstream "${String(id)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
           sendError(res, { status: 404, code: 'not_found', message });
         } else if (isDemoFault(fault)) {
           await faults.set(id, fault);

@@ -88,7 +88,7 @@ function install(args: readonly string[]) {
 
 test.runIf(process.platform !== 'win32').each([
   ['without a token', [], /token is missing/],
-  ['with half of a token', [TOKEN.slice(0, 40)], /token is missing or cut/],
+  ['with half of a token', [TOKEN.slice(0, 40)], /token is missing or incomplete/],
   ['with an unknown option', [TOKEN, '--force'], /Unknown option --force/],
   ['where the gateway is gone', [TOKEN, '--as-root'], /could not be fetched from http/],
 ] as const)('the installer ends %s, and says why', (_case, args, words) => {

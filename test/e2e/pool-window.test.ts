@@ -87,7 +87,7 @@ test('the overview shows who is in the pool, what each does, and what of it is d
 test('while the database is away it says so; without a pool there is nothing of it', async () => {
   const problem = 'The pool’s database postgres://db.lan/switchyard does not answer (timeout).';
   const page = await opened({ ...POOL, database: 'away', problem });
-  await page.getByText('The database is away.').waitFor();
+  await page.getByText('The database cannot be reached.').waitFor();
   await page.getByText(problem).waitFor();
   const alone = await opened(undefined);
   await alone.getByRole('heading', { name: 'Upstreams, in the order' }).waitFor();

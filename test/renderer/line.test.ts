@@ -111,7 +111,7 @@ describe('a budget', () => {
   test('is warned about from 80 % on', () => {
     expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
     expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
-      'Groq has spent over 80 % of its budget for the day.',
+      'Groq has spent over 80% of its budget for the day.',
     ]);
   });
 

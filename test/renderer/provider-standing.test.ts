@@ -223,8 +223,6 @@ test('a machine whose model was changed is said to have been looked at, and not 
   const failure_reason =
     'test inference returns choices: check missing; latency <10s: check missing';
   const said = (reason: string) => providerWords({ kind: 'pending', reason }, NOW).what;
-  expect(said(failure_reason)).toBe(
-    'Another model is loaded: it was looked at, and is tested within a minute.',
-  );
+  expect(said(failure_reason)).toBe('Another model is loaded; it is tested within a minute.');
   expect(said('latency <10s: too slow')).toBe('Waiting to be verified: latency <10s: too slow.');
 });

@@ -26,7 +26,7 @@ export function accessHandlers({ browsers, about, app }: AccessDeps) {
     remember: async (req: Request, res: Response) => {
       const { name } = (req.body ?? {}) as { readonly name?: unknown };
       if (typeof name !== 'string' || name.trim() === '') {
-        const message = "'name' must be a text, such as the browser's name.";
+        const message = "'name' must be a non-empty string, such as the browser's name.";
         sendError(res, { status: 400, code: 'invalid_request', message, param: 'name' });
         return;
       }
@@ -51,7 +51,7 @@ export function accessHandlers({ browsers, about, app }: AccessDeps) {
       const lines = Number(req.query['lines'] ?? DEFAULT_LINES);
       const count = Number.isInteger(lines) && lines > 0 ? Math.min(lines, MAX_LINES) : null;
       if (count === null) {
-        const message = "'lines' must be a whole number from 1 on.";
+        const message = "'lines' must be a whole number of at least 1.";
         sendError(res, { status: 400, code: 'invalid_request', message, param: 'lines' });
         return;
       }

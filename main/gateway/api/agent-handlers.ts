@@ -65,7 +65,10 @@ async function join(agent: AgentApi, req: Request, res: Response): Promise<void>
   const line = textAt(req, 'line');
   const parsed = line === null ? null : parseJoinLine(line);
   if (line !== null && parsed === null) {
-    sendError(res, badField('line', 'must be a whole line from "Add a machine" of a gateway'));
+    sendError(
+      res,
+      badField('line', 'must be the whole line that "Add a machine" shows on a gateway'),
+    );
     return;
   }
   const url = parsed?.url ?? textAt(req, 'url');
@@ -75,7 +78,7 @@ async function join(agent: AgentApi, req: Request, res: Response): Promise<void>
     return;
   }
   if (token === null || !/^[0-9a-f]{64}$/.test(token)) {
-    sendError(res, badField('token', 'must be the 64 hex digits of the line'));
+    sendError(res, badField('token', 'must be the 64 hexadecimal digits of the join line'));
     return;
   }
   const joined = await agent.join({ url, others: parsed?.others ?? [], token });

@@ -63,7 +63,7 @@ const BAD_CODE: GatewayError = {
   status: 401,
   code: 'invalid_code',
   message:
-    'This link was used already or is over 10 minutes old; "switchyard open" makes a new one.',
+    'This link has already been used or is over 10 minutes old; run "switchyard open" for a new one.',
 };
 
 export function appHandlers(deps: AppDeps) {

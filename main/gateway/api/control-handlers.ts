@@ -36,7 +36,7 @@ const NO_WARMUP = {
   zero_spend: {
     status: 409,
     code: 'zero_spend',
-    message: 'The gateway may not spend money now; switch routing.forceZero off first.',
+    message: 'The gateway is set to spend no money; switch routing.forceZero off first.',
   },
 } as const satisfies Record<string, GatewayError>;
 
@@ -78,7 +78,7 @@ function startWarmup({
 }
 
 function noCircuit(id: string): GatewayError {
-  const message = `There is no circuit "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')} and one for each provider.`;
+  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a provider.`;
   return { status: 404, code: 'not_found', message };
 }
 

@@ -116,7 +116,7 @@ function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
 export const METHOD_NOT_ALLOWED: GatewayError = {
   status: 405,
   code: 'method_not_allowed',
-  message: 'This path does not take that method; the Allow header says which it takes.',
+  message: 'This path does not accept that method; the Allow header lists those that it accepts.',
 };
 
 const OPENAI_INSTEAD = 'Chat completions go to /v1/chat/completions.';
@@ -126,7 +126,7 @@ const OLLAMA_INSTEAD =
 function notFound(path: string): GatewayError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : OPENAI_INSTEAD;
-  return { status: 404, code: 'not_found', message: `There is no ${shown} here. ${instead}` };
+  return { status: 404, code: 'not_found', message: `There is nothing at ${shown}. ${instead}` };
 }
 
 /** Errors of Express's JSON parser carry a status; any other error is a bug. */
@@ -152,7 +152,7 @@ function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
 export const INTERNAL_ERROR: GatewayError = {
   status: 500,
   code: 'internal_error',
-  message: 'The gateway failed at this request; its log says more.',
+  message: 'The gateway failed to handle this request; its log says why.',
 };
 
 function statusOf(error: unknown): number | null {

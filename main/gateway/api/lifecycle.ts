@@ -45,7 +45,7 @@ export type PreparedMove =
 
 const NOT_NOW = {
   kind: 'failed',
-  message: 'The gateway starts, stops or changes its address just now; try again in a moment.',
+  message: 'The gateway is starting, stopping or changing its address; try again in a moment.',
 } as const;
 
 /** Wait for readers of event streams to read to the end, before their connections are closed. */

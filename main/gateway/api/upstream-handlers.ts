@@ -59,7 +59,7 @@ export function upstreamHandlers(deps: UpstreamDeps) {
 function upstreamIn(req: Request, res: Response): UpstreamId | null {
   const id = String(req.params['id']);
   if (isUpstreamId(id)) return id;
-  const message = `There is no upstream "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')}.`;
+  const message = `There is no upstream "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
   sendError(res, { status: 404, code: 'not_found', message });
   return null;
 }
@@ -77,7 +77,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
   if (config.routing.forceZero) {
     const message =
-      'A test may cost money, and the gateway may not spend any now; switch routing.forceZero off first.';
+      'A test may cost money, and the gateway is set to spend none; switch routing.forceZero off first.';
     return { status: 409, code: 'zero_spend', message };
   }
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };

@@ -100,8 +100,8 @@ export function keyError(headers: IncomingHttpHeaders): GatewayError {
     status: 401,
     code: isMissing ? 'missing_api_key' : 'invalid_api_key',
     message: isMissing
-      ? 'This gateway needs a key, one of SWITCHYARD_API_KEYS or of "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
-      : 'The key is none of SWITCHYARD_API_KEYS and none of "switchyard keys list".',
+      ? 'This gateway requires an API key, from SWITCHYARD_API_KEYS or created with "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
+      : 'The API key is neither in SWITCHYARD_API_KEYS nor in "switchyard keys list".',
   };
 }
 

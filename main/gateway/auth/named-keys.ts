@@ -72,7 +72,7 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
     try {
       deps.write(next);
     } catch (error) {
-      const message = `The file of the keys could not be written: ${messageOf(error)}`;
+      const message = `The key file could not be written: ${messageOf(error)}`;
       return refused({ status: 500, code: 'settings_unwritten', message });
     }
     keys = next;
@@ -163,14 +163,14 @@ const BAD_NAME = refused({
 const TOO_MANY = refused({
   status: 409,
   code: 'too_many_keys',
-  message: `There are ${MAX_KEYS} keys, as many as there may be; revoke one that is not used.`,
+  message: `The limit of ${MAX_KEYS} keys is reached; revoke one that is no longer used.`,
 });
 
 const nameTaken = (name: string): Refused =>
   refused({
     status: 409,
     code: 'key_exists',
-    message: `There is a key "${name}" already; revoke it first, or take another name.`,
+    message: `A key named "${name}" already exists; revoke it first, or choose another name.`,
     param: 'name',
   });
 
@@ -178,7 +178,7 @@ const unknownName = (name: string): Refused =>
   refused({
     status: 404,
     code: 'not_found',
-    message: `There is no key "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
+    message: `There is no key named "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
   });
 
 /** The limits after a change that came with a request: null lifts one, and one that it does not name stays. */

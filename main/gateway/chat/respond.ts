@@ -1,9 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { anthropicErrorType } from '#shared/errors.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
-import { anthropicType, errorShapeFor, type ErrorShape } from '../http/errors.ts';
+import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
@@ -112,7 +113,7 @@ function inShape(shape: ErrorShape, passed: PassedError): PassedError {
   if (shape !== 'anthropic') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
   if (!isObject(parsed) || parsed['type'] === 'error') return passed;
-  const error = { type: anthropicType(passed.status), message: messageIn(parsed) };
+  const error = { type: anthropicErrorType(passed.status), message: messageIn(parsed) };
   const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
   return { ...passed, body, type: 'application/json' };
 }

@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorBody, RegistryErrorCode, ServerErrorCode } from '#shared/errors.ts';
+import {
+  anthropicErrorType,
+  type ErrorBody,
+  type RegistryErrorCode,
+  type ServerErrorCode,
+} from '#shared/errors.ts';
 import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
 
 /** Codes of errors that an upstream caused and the gateway reports. */
@@ -98,27 +103,12 @@ export function errorBody(
     case 'openai':
       return errorBodyFrom(error, 'gateway');
     case 'anthropic': {
-      const inner = { type: anthropicType(status), message, code };
+      const inner = { type: anthropicErrorType(status), message, code };
       return { type: 'error', error: inner, request_id: requestId, src: 'gateway' };
     }
     case 'ollama':
       return { error: message, src: 'gateway' };
   }
-}
-
-/** Anthropic's error types (docs.anthropic.com, API errors); its clients choose an error class by status. */
-const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  503: 'overloaded_error',
-  504: 'timeout_error',
-};
-
-export function anthropicType(status: number): string {
-  return ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }
 
 /** When to try again, or that trying again does not help. */

@@ -24,7 +24,7 @@ const MAX_REST_BYTES = 64 * 1024;
 const LATE: GatewayError = {
   status: 408,
   code: 'request_timeout',
-  message: 'The body did not arrive in time; send it together with its head.',
+  message: 'The body did not arrive in time; send it right after the headers.',
 };
 
 const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, GatewayError>> = {

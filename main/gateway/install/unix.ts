@@ -48,7 +48,7 @@ check_digest() {
     const digest = require("crypto").createHash("sha256");
     digest.update(require("fs").readFileSync(process.argv[1]));
     process.exitCode = digest.digest("hex") === process.argv[2] ? 0 : 1;
-  ' "$1" "$sha256" || fail 'The package is not the one that this installer names: nothing was installed.'
+  ' "$1" "$sha256" || fail 'The package does not have the SHA-256 that this installer names: nothing was installed.'
 }
 
 main() {
@@ -63,12 +63,12 @@ main() {
       --yes) yes=--yes ;;
       --service) service=1 ;;
       --as-root) as_root=1 ;;
-      -*) fail "Unknown option $1; the first lines of this installer list all." ;;
+      -*) fail "Unknown option $1; the first lines of this installer list them all." ;;
       *) token=$1 ;;
     esac
     shift
   done
-  [ \${#token} = 64 ] || fail 'The token is missing or cut: copy the whole line from "Add a machine" of the gateway.'
+  [ \${#token} = 64 ] || fail 'The token is missing or incomplete: copy the whole line from "Add a machine" on the gateway.'
   if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
     fail 'Run this as the user who is to run Switchyard, not as root; --as-root allows root.'
   fi
@@ -82,7 +82,7 @@ main() {
 
   echo "Installing Switchyard $version under $prefix ..."
   npm install --global --prefix "$prefix" --ignore-scripts --no-audit --no-fund --no-update-notifier \\
-    --loglevel=error "$file" </dev/null || fail 'npm could not install it, and says why above.'
+    --loglevel=error "$file" </dev/null || fail 'npm could not install it; its error is above.'
 
   command=$prefix/bin/switchyard
   terminal=/dev/null
@@ -106,7 +106,7 @@ main() {
   fi
   case :$PATH: in
     *":$prefix/bin:"*) ;;
-    *) echo "Add $prefix/bin to your PATH to write switchyard alone." ;;
+    *) echo "Add $prefix/bin to your PATH to run switchyard by its name." ;;
   esac
   return $status
 }

@@ -29,7 +29,7 @@ $ProgressPreference = 'SilentlyContinue'
 $gateway = '${url}'
 
 if ($Token.Length -ne 64) {
-  throw 'The token is cut: copy the whole line from "Add a machine" of the gateway.'
+  throw 'The token is incomplete: copy the whole line from "Add a machine" on the gateway.'
 }
 $user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
@@ -46,11 +46,11 @@ $file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'
 try {
   Invoke-WebRequest -UseBasicParsing "$gateway/install/package.tgz" -OutFile $file
   if ((Get-FileHash -LiteralPath $file -Algorithm SHA256).Hash -ne '${sha256}') {
-    throw 'The package is not the one that this installer names: nothing was installed.'
+    throw 'The package does not have the SHA-256 that this installer names: nothing was installed.'
   }
   Write-Host "Installing Switchyard ${version} under $Prefix ..."
   & $npm install --global --prefix $Prefix --ignore-scripts --no-audit --no-fund --no-update-notifier '--loglevel=error' $file
-  if ($LASTEXITCODE -ne 0) { throw 'npm could not install it, and says why above.' }
+  if ($LASTEXITCODE -ne 0) { throw 'npm could not install it; its error is above.' }
 } finally {
   Remove-Item -LiteralPath $file -ErrorAction SilentlyContinue
 }

@@ -47,9 +47,10 @@ export type ChatAnswer =
 
 /** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). */
 export function readChatAnswer(value: unknown): ChatAnswer {
-  if (!isObject(value)) return { kind: 'error', message: 'The upstream sent no JSON object.' };
+  if (!isObject(value))
+    return { kind: 'error', message: 'The upstream did not send a JSON object.' };
   if (isTooDeep(value))
-    return { kind: 'error', message: 'The upstream nested its answer too deep.' };
+    return { kind: 'error', message: 'The upstream nested its answer too deeply.' };
   const failure = errorText(value['error']);
   if (failure !== null) return { kind: 'error', message: failure };
   const choice = listOf(value['choices']).find(

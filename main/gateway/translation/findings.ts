@@ -31,7 +31,7 @@ export function createFindings(): Findings {
 /** Reads a request's body. */
 export function bodyReader(body: unknown, findings: Findings): FieldReader {
   if (!isTooDeep(body)) return new FieldReader(body, '', findings);
-  findings.bad('', 'must not be nested so deep');
+  findings.bad('', 'must not be nested so deeply');
   return new FieldReader({}, '', findings);
 }
 

@@ -120,7 +120,7 @@ function unanswered(answer: Exclude<PinnedResult, Answered>): Judgement {
     case 'exhausted':
       return NOT_ASKED;
     case 'aborted':
-      return failure('the run was out of time');
+      return failure('the run ran out of time');
     default:
       return failure(answer.error);
   }
@@ -142,7 +142,7 @@ function statusWords({ status, headers }: Answered): string {
 /** The status of an answer that the agent passed on. */
 function engineWords(answer: Answered): string {
   const words = statusWords(answer);
-  return words === 'HTTP 401' ? 'the engine wants a key (HTTP 401)' : words;
+  return words === 'HTTP 401' ? 'the engine requires a key (HTTP 401)' : words;
 }
 
 function listed(ids: readonly string[]): string {

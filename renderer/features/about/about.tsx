@@ -6,7 +6,6 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Browsers } from './browsers.tsx';
-import { sshLine } from './ssh-line.ts';
 import { t } from '../../text/t.ts';
 
 interface AboutProps {
@@ -101,4 +100,13 @@ async function download(access: Access): Promise<void> {
   link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.zip`;
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+/** How another computer reaches a gateway that listens on loopback: the command, and the address to open then. */
+function sshLine(page: string, baseUrl: string): { readonly line: string; readonly url: string } {
+  const port = new URL(baseUrl).port || new URL(page).port || '80';
+  const { hostname } = new URL(page);
+  const isLoopback = /^(localhost|127\.|\[::1\])/.test(hostname);
+  const host = `${t.about.ssh.user}@${isLoopback ? t.about.ssh.machine : hostname}`;
+  return { line: `ssh -N -L ${port}:127.0.0.1:${port} ${host}`, url: `http://localhost:${port}/` };
 }

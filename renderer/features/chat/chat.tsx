@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from 'react';
 import type { Answer } from '../../api/call.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { useReading } from '../../ui/use-reading.ts';
-import { labelsOf } from '../requests/attempt-names.ts';
+import { labelsOf, type Labels } from '../requests/attempt-names.ts';
 import { Composer } from './composer.tsx';
 import { TurnView } from './turn-view.tsx';
-import { waitingText } from './waiting-text.ts';
 import type { Chatting } from './use-chatting.ts';
 import { t } from '../../text/t.ts';
+import { formatCountdown } from '../../text/format.ts';
 
 interface ChatProps {
   readonly data: LiveData;
@@ -100,4 +100,26 @@ function useEndInView(turns: readonly unknown[]): void {
       window.scrollTo({ top: document.documentElement.scrollHeight });
     }
   }, [turns]);
+}
+
+/** What a question of this browser waits for: a GPU that is being started takes minutes, and the page says so. */
+function waitingText(
+  { requests, status, statusAt }: Pick<LiveData, 'requests' | 'status' | 'statusAt'>,
+  { labels, now, userAgent }: { labels: Labels; now: number; userAgent: string },
+): string {
+  const own = requests.find(
+    ({ state, caller }) =>
+      // The gateway keeps the beginning of a long one.
+      state === 'running' && caller?.userAgent && userAgent.startsWith(caller.userAgent),
+  );
+  const isStarting =
+    status.ondemand_warmup === 'warming' &&
+    own?.attempts.some(({ upstream, endMs }) => upstream === 'ondemand' && endMs === null);
+  if (!isStarting) return t.chat.waiting;
+  const { elapsedMs, usualMs } = status.ondemand_warmup_detail;
+  return t.chat.startingGpu(
+    labels.get('ondemand') ?? 'ondemand',
+    elapsedMs === null ? null : formatCountdown(elapsedMs + Math.max(0, now - statusAt)),
+    usualMs === null ? null : formatCountdown(usualMs),
+  );
 }

@@ -1,4 +1,4 @@
-import { useCallback, useRef } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
 import { HISTORY_RANGES, type HistoryRange, type HistoryReport } from '#shared/usage.ts';
 import type { History as HistoryApi } from '../../api/history.ts';
@@ -6,14 +6,13 @@ import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Fact } from '../../ui/fact.tsx';
-import { useHeld } from '../../ui/use-held.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
-import { Chart } from './chart.tsx';
-import { MEASURES, moneyText } from './history-model.ts';
+import { MEASURES, moneyText, barsOf, type Measure, stepText } from './history-model.ts';
 import { machineSeries, upstreamSeries } from './series-model.ts';
 import { SeriesCharts } from './series-charts.tsx';
 import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
+import { BarGraph } from './bar-graph.tsx';
 
 const words = t.history;
 
@@ -114,4 +113,33 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
       <Fact label={words.sums.savedThisMonth} value={moneyText(thisMonth.savedNano, currency)} />
     </>
   );
+}
+
+/** Bars over the range; the table below has the same figures for those who cannot see them. */
+function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
+  const { bars, max } = barsOf(report, measure);
+  return (
+    <figure className="chart">
+      <figcaption>
+        {words.measures[measure.id]}
+        <span className="chart-max">{max === 0 ? words.empty : words.peak(measure.text(max))}</span>
+      </figcaption>
+      <BarGraph
+        bars={bars}
+        titleOf={({ at, value }) => `${stepText(report, at)}: ${measure.text(value)}`}
+      />
+      <div className="chart-ends" aria-hidden="true">
+        <span>{stepText(report, report.from)}</span>
+        <span>{words.now}</span>
+      </div>
+    </figure>
+  );
+}
+
+/** The newest value, or while it is held the one before. Null, and what is of something else, is never held. */
+function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
+  const [kept, setKept] = useState({ of, value });
+  if (isHeld && kept.of === of && kept.value !== null) return kept.value;
+  if (kept.of !== of || !Object.is(kept.value, value)) setKept({ of, value });
+  return value;
 }

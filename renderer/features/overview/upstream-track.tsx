@@ -9,7 +9,6 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { isBare } from './status-summary-text.ts';
 import { isSure, type Line as LineModel, type Station as StationModel } from './upstream-list.ts';
 import { isResettable, isWarmable } from './upstream-actions-model.ts';
-import { DemoNote } from './demo-note.tsx';
 import { FaultSwitch } from './fault-switch.tsx';
 import { LineRules } from './routing-rules.tsx';
 import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
@@ -119,4 +118,14 @@ function ordersAt(station: StationModel, { status }: LiveData, actions: Control)
 /** The machines behind Local; an engine address takes their place. */
 function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
   return id === 'local' && baseUrl === null && providers?.count ? providers : null;
+}
+
+/** Says that this is the demo. */
+function DemoNote() {
+  return (
+    <p className="line-note">
+      <strong className="demo-badge">{t.overview.demo.badge}</strong>
+      <span>{t.overview.demo.text}</span>
+    </p>
+  );
 }

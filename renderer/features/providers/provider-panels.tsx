@@ -7,9 +7,8 @@ import { machineFacts, networkFacts, servingFacts } from './provider-facts.ts';
 import type { ProviderCircuit } from './provider-standing.ts';
 import { CheckTable } from './check-table.tsx';
 import { Facts } from './facts.tsx';
-import { GpuList } from './gpu-list.tsx';
-import { ProviderHistory } from './provider-history.tsx';
 import { t } from '../../text/t.ts';
+import { metersOf, type Meter } from './provider-gpu.ts';
 
 interface ProviderPanelsProps {
   readonly provider: Provider;
@@ -84,5 +83,66 @@ function Panel({ subject, aside, children }: PanelProps) {
       </header>
       {children}
     </section>
+  );
+}
+
+interface ProviderHistoryProps {
+  /** Null where it could not be read. */
+  readonly history: readonly ProviderEvent[] | null;
+  readonly serverNow: number;
+}
+
+const words = t.providers.history;
+
+/** Newest first. */
+function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
+  if (history === null) return <p className="panel-text">{words.unreadable}</p>;
+  if (history.length === 0) return <p className="panel-text">{words.none}</p>;
+  return (
+    <ol className="history">
+      {history.map(({ at, kind, text }, place) => (
+        <li key={`${history.length - place} ${at}`}>
+          <time dateTime={at}>{formatMoment(Date.parse(at), serverNow)}</time>
+          <span className="history-kind">{words.kinds[kind]}</span>
+          <span>{text}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Every GPU of a machine with its meters. */
+function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
+  if (gpu.devices.length === 0) {
+    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
+  }
+  return (
+    <ol className="gpus">
+      {gpu.devices.map((device) => (
+        <li key={device.index}>
+          <h3>
+            <span className="gpu-index">{t.providers.gpu.index(device.index)}</span> {device.name}
+          </h3>
+          <dl className="meters">
+            {metersOf(device).map((meter) => (
+              <MeterLine key={meter.label} {...meter} />
+            ))}
+          </dl>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function MeterLine({ label, text, share }: Meter) {
+  return (
+    <div data-unknown={share === null || undefined}>
+      <dt>{label}</dt>
+      <dd>{text}</dd>
+      {/* The words above say the same. */}
+      <span className="meter" aria-hidden="true">
+        {share !== null && <span style={{ width: `${(share * 100).toFixed(1)}%` }} />}
+      </span>
+    </div>
   );
 }

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { AddMachine } from './add-machine.tsx';
-import { NoProviders } from './no-providers.tsx';
 import { ProviderFilters } from './provider-filters.tsx';
 import { ProviderList } from './provider-list.tsx';
 import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
@@ -14,7 +13,6 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
-
 import type { ProviderFilter } from './provider-groups.ts';
 import type { ColumnId } from './provider-columns.ts';
 import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
@@ -190,3 +188,24 @@ function useReturn(opened: string | null): void {
 }
 
 const NONE = { data: [], notes: {} };
+
+const words = t.providers.noneYet;
+
+function NoProviders() {
+  return (
+    <section className="panel empty" aria-labelledby="no-providers">
+      <h2 id="no-providers">{words.title}</h2>
+      <p>{words.text}</p>
+      <dl className="ways">
+        <div>
+          <dt>{words.this}</dt>
+          <dd>{words.thisText}</dd>
+        </div>
+        <div>
+          <dt>{words.other}</dt>
+          <dd>{words.otherText}</dd>
+        </div>
+      </dl>
+    </section>
+  );
+}

@@ -1,16 +1,15 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
-
 import type { Labels } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
-import { TimeAxis } from './time-axis.tsx';
 import { useHeldRows } from './use-held-rows.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
 import { t } from '../../text/t.ts';
+import { AXIS_TICKS_MS, axisPercent } from './time-scale.ts';
 
 interface RequestListProps {
   /** Newest first. */
@@ -113,4 +112,20 @@ function drawnRows(rows: readonly RequestRow[], { first, last, active, count }: 
     .slice(0, count)
     .map((row, index) => ({ row, index }))
     .filter(({ index }) => (index >= first && index < last) || index === active);
+}
+
+/** Marks of the common time axis, drawn once behind all rows. */
+function TimeAxis() {
+  return (
+    <div className="axis" aria-hidden="true">
+      {AXIS_TICKS_MS.map((ms, index) => (
+        <span key={ms} style={{ left: `${axisPercent(ms)}%` }}>
+          <span className="axis-label">{t.requests.axis.ticks[index]}</span>
+        </span>
+      ))}
+      <span className="axis-scale">
+        <span className="axis-label">{t.requests.axis.logarithmic}</span>
+      </span>
+    </div>
+  );
 }

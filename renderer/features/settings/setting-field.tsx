@@ -7,8 +7,7 @@ import {
   sourceWords,
   unitOf,
 } from './setting-text.ts';
-import type { Field } from './field.ts';
-import { ChoiceField } from './choice-field.tsx';
+import type { Field, Choice } from './field.ts';
 import { Switch } from '../../ui/switch.tsx';
 import { t } from '../../text/t.ts';
 
@@ -152,4 +151,37 @@ function Note({ field, draft, error, held }: PartProps) {
       ? [words.goesBack, later]
       : [hintOf(field, draft), hidden && draft === undefined ? words.keepsHidden : '', later];
   return parts.filter((part) => part !== '').join(' ');
+}
+
+interface ChoiceFieldProps {
+  readonly id: string;
+  readonly choices: readonly Choice[];
+  readonly chosen: string;
+  readonly noteId: string;
+  readonly invalid: boolean;
+  readonly disabled: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+function ChoiceField(props: ChoiceFieldProps) {
+  const { id, choices, chosen, noteId, invalid, disabled, onChange } = props;
+  const isKnown = choices.some(({ value }) => value === chosen);
+  return (
+    <select
+      id={id}
+      value={chosen}
+      disabled={disabled}
+      aria-invalid={invalid}
+      aria-describedby={noteId}
+      onChange={({ target }) => onChange(target.value)}
+    >
+      {/* A value saved by another version may be unknown here. */}
+      {!isKnown && <option value={chosen}>{chosen}</option>}
+      {choices.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
 }

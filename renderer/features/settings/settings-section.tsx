@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'react';
-import { HOSTED_IDS } from '#shared/ids.ts';
+import { useEffect, useRef, useState } from 'react';
+import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
@@ -9,10 +9,11 @@ import { useSaving } from './use-saving.ts';
 import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
 import { sectionSummary, sectionTitle } from './setting-text.ts';
 import type { Section } from './field.ts';
-import { ServiceChoice } from './service-choice.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { SettingField } from './setting-field.tsx';
 import { t } from '../../text/t.ts';
+import { Modal } from '../../ui/modal.tsx';
+import { HostedForm } from '../setup/hosted-form.tsx';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -103,5 +104,36 @@ export function SettingsSection(props: SettingsSectionProps) {
         )}
       </form>
     </details>
+  );
+}
+
+interface ServiceChoiceProps {
+  readonly id: HostedId;
+  readonly label: string;
+  readonly control: boolean;
+  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
+}
+
+/** The way of the first run to set an upstream up: a service, its key, a model from its list, and a test. */
+function ServiceChoice({ id, label, control, actions }: ServiceChoiceProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <p className="service-choice">
+      <button type="button" className="button" disabled={!control} onClick={() => setIsOpen(true)}>
+        {t.settings.services}
+        <span className="unseen">{t.settings.of(label)}</span>
+      </button>
+      {isOpen && (
+        <Modal
+          title={t.setup.title(label)}
+          closing={t.shell.close}
+          onClose={() => setIsOpen(false)}
+        >
+          <div className="setup-dialog">
+            <HostedForm {...{ id, control, actions }} onWorks={() => {}} />
+          </div>
+        </Modal>
+      )}
+    </p>
   );
 }

@@ -64,7 +64,7 @@ export const overview = {
   pool: {
     title: 'Gateways of this pool',
     isAway:
-      'The database is away. All gateways go on with what they know; this is how it was last.',
+      'The database cannot be reached. All gateways go on with what they know; this is the last known state.',
     gateways: 'gateways',
     verified: 'machines verified',
     inFlight: 'in flight',
@@ -89,7 +89,7 @@ export const overview = {
     silent: {
       word: 'silent',
       means:
-        'It has stopped, or does not reach the database. Others take its work over after 10 s.',
+        'It has stopped, or cannot reach the database. The others take over its work after 10 s.',
     },
     seen: (age: string) => `last seen ${age}`,
   },
@@ -195,7 +195,7 @@ export const overview = {
     key: (label: string) => `${label} rejected the API key.`,
     keyTodo: (place: string) => `Set a new one: ${place}.`,
     nearBudget: (label: string, period: 'day' | 'month') =>
-      `${label} has spent over 80 % of its budget for the ${period}.`,
+      `${label} has spent over 80% of its budget for the ${period}.`,
     budget: (label: string, period: 'day' | 'month') =>
       `${label} has spent its budget for the ${period}.`,
     budgetTodo: (name: string) => `To raise it: Settings, or ${name}.`,

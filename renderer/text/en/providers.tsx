@@ -16,7 +16,7 @@ export const providers = {
   unknownTitle: 'This machine is not known here',
   unknownText: (id: string) => (
     <>
-      No provider has the id <code>{id}</code>. It was removed, or not heard of for 30 days.
+      No provider has the id <code>{id}</code>. It was removed, or has not reported for 30 days.
     </>
   ),
   groups: {
@@ -112,7 +112,7 @@ export const providers = {
   checks: {
     never: 'not verified yet',
     at: (time: string) => `at ${time}`,
-    none: 'It was not verified yet.',
+    none: 'It has not been verified yet.',
     outcomes: { passed: 'passed', failed: 'failed', missing: 'not run' },
     names: {
       [NAMES.health]: 'Agent reachable',
@@ -126,7 +126,7 @@ export const providers = {
       [NAMES.health]: 'Let port 3001 or 47901 through its firewall.',
       [NAMES.engineHealth]: 'Start the engine on that machine.',
       [NAMES.gpuCount]: 'Check that its GPU driver is loaded.',
-      [NAMES.inference]: 'Try its engine on that machine itself; its log says more.',
+      [NAMES.inference]: 'Try the engine directly on that machine; its log says more.',
       [NAMES.latency]: 'Check what keeps the machine busy, or load a smaller model.',
       [NAMES.model]: 'Restart its agent if the engine has changed its model.',
     } satisfies Record<CheckName, string> as Readonly<Record<string, string>>,
@@ -218,7 +218,7 @@ export const providers = {
       `Its heartbeats arrive, but it cannot be reached: ${addresses.join(', ')}${
         more > 0 ? ` and ${counted(more, ADDRESSES)}` : ''
       }.`,
-    engineSilent: 'Its engine accepts connections and answers nothing.',
+    engineSilent: 'Its engine accepts connections but does not answer.',
     engineDown: (code: number, said: string) =>
       `Its engine ${code === 0 ? 'does not answer' : `answers HTTP ${code}`}${said === '' ? '' : ` (${said})`}.`,
     unverified: 'Its verification failed.',
@@ -231,7 +231,7 @@ export const providers = {
     resting: (fails: number, reason: string | null) =>
       `It failed ${counted(fails, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
     restingTodo: 'Check its engine’s log.',
-    otherModel: 'Another model is loaded: it was looked at, and is tested within a minute.',
+    otherModel: 'Another model is loaded; it is tested within a minute.',
     pending: 'Waiting to be verified.',
     pendingBecause: (reason: string) => `Waiting to be verified: ${reason}.`,
   },

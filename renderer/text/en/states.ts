@@ -10,7 +10,7 @@ export const states = {
   needsKey: { word: 'needs a key', means: 'Its address is set, but not its API key.' },
   silent: {
     word: 'no heartbeat',
-    means: 'No machine of it reports to this gateway, so requests skip it.',
+    means: 'None of its machines reports to this gateway, so requests skip it.',
   },
   engine: { word: 'engine down', means: 'Its machines report, but no engine on them answers.' },
   'no-gpu': {

@@ -29,8 +29,8 @@ export const thisMachine = {
   join: {
     open: 'Join a gateway…',
     title: 'Join a gateway',
-    label: 'Paste the line that “Add a machine” of the other gateway shows.',
-    partial: 'This is not a whole line: copy it again from “Add a machine” of the gateway.',
+    label: 'Paste the line that “Add a machine” shows on the other gateway.',
+    partial: 'This is not a whole line: copy it again from “Add a machine” on the gateway.',
     joining: 'Joining…',
     join: 'Join',
     joinHost: (host: string) => `Join ${host}`,
@@ -71,7 +71,7 @@ export const thisMachine = {
     unauthorized: 'requires a key',
     error: (status: number) => `fails with HTTP ${status}`,
     unreachable: 'does not answer',
-    unresponsive: 'accepts connections and answers nothing',
+    unresponsive: 'accepts connections but does not answer',
   },
   facts: {
     engine: 'Engine',
@@ -111,7 +111,7 @@ export const thisMachine = {
     looking: 'Looking for an engine.',
     noEngine: 'No engine was found here, so this machine serves nothing.',
     noEngineTodo:
-      'Start Ollama, llama.cpp, vLLM, LM Studio or another; it is detected automatically.',
+      'Start Ollama, llama.cpp, vLLM, LM Studio or another engine; it is detected automatically.',
     loading: (engine: string) => `${engine} is loading a model.`,
     locked: (engine: string) => `${engine} requires a key, which the agent does not have.`,
     lockedTodo: 'Start it without one: the agent admits only gateways that it has joined.',
@@ -157,9 +157,9 @@ export const doctor = {
     unasked: 'not checked there',
   },
   nothing: {
-    passed: 'It passed; the gateway reports no more.',
-    failed: 'It failed; the gateway reports no more.',
-    missing: 'It was not run: what it depends on has failed.',
+    passed: 'It passed; the gateway gives no details.',
+    failed: 'It failed; the gateway gives no details.',
+    missing: 'It was not run, because a check that it depends on failed.',
     waiting: 'The gateway has not checked this machine yet.',
     unasked: 'Only this machine can check this.',
   },
@@ -173,9 +173,10 @@ export const doctor = {
     passedThere:
       'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.',
     heartbeat: 'The gateway uses the last heartbeat, so the next one usually fixes this.',
-    otherTime: 'The gateway checked at another time. “Verify now” is on its page of this machine.',
+    otherTime:
+      'The gateway checked at another time. Use “Verify now” on this machine’s page there.',
     firewall:
-      'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).',
+      'The agent answers here and not from there: usually there is a firewall in between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).',
     cutOff: 'The gateway cannot reach this machine: fix its health check first.',
     wasBusy:
       'It works now: usually the engine was busy, or loading its model, when the gateway checked.',

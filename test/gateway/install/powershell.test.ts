@@ -55,7 +55,7 @@ test('a command that is shown can be pasted, whatever is in the path of the home
 
 test.each([
   ['a bracket', '-ne 0) {', '-ne 0 {'],
-  ['a quote', "says why above.'", 'says why above.'],
+  ['a quote', "its error is above.'", 'its error is above.'],
   ['the end of a block', '} finally {', 'finally {'],
 ])('that is no PowerShell without %s', (_what, whole, broken) => {
   expect(INSTALLER).toContain(whole);

@@ -376,7 +376,7 @@ describe('what the protocol itself does not allow is a bad request that names th
     const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
     expect(ask({ tools: [{ ...tool, parameters }] })).toEqual({
       kind: 'bad_request',
-      message: 'The body must not be nested so deep.',
+      message: 'The body must not be nested so deeply.',
       param: null,
     });
   });

@@ -209,7 +209,7 @@ describe('a run', () => {
     clock.advance(1000);
     const findings = (await running) ?? [];
     expect(clock.ticks()).toBe(60_000);
-    expect(findings.at(-1)?.check.error).toBe('the run was out of time');
+    expect(findings.at(-1)?.check.error).toBe('the run ran out of time');
     expect(clock.pending()).toBe(0);
   });
 

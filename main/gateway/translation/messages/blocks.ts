@@ -22,7 +22,7 @@ type Open =
 const MAX_BLOCKS = 10_000;
 
 const TOO_MANY = `The upstream's answer has over ${MAX_BLOCKS} parts.`;
-const NO_ARGUMENTS = 'The upstream called a tool with arguments that are no JSON object.';
+const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a JSON object.';
 
 /**
  * Tells an answer as blocks, one after the other, as the protocol has it. Where an upstream mixes the pieces of

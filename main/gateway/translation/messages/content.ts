@@ -87,7 +87,7 @@ function readUserBlock(block: FieldReader): ChatPart[] {
 }
 
 function refuse(block: FieldReader, type: string): void {
-  block.unsupported('type', `a block of type '${type}' cannot be told in chat completions.`);
+  block.unsupported('type', `a block of type '${type}' has no counterpart in chat completions.`);
 }
 
 /** Says of a result that the tool failed; chat completions have no field for it. */

@@ -62,7 +62,10 @@ function checkAnswerable(reader: FieldReader): void {
   // The answer would be a new one at some upstreams and the rest of this one at others.
   const last = reader.elements('messages').at(-1);
   if (last?.text('role') === 'assistant') {
-    last.unsupported('role', "the last message must be the user's; nothing is continued here.");
+    last.unsupported(
+      'role',
+      "the last message must be the user's; continuing a partial answer is not supported here.",
+    );
   }
 }
 

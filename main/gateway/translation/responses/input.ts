@@ -38,7 +38,7 @@ function readItem(item: FieldReader, conversation: Conversation, items: ItemSour
     case 'item_reference':
       return readReference(item, conversation, items);
     default:
-      item.unsupported('type', `an item of type '${type}' cannot be told in chat completions.`);
+      item.unsupported('type', `an item of type '${type}' has no counterpart in chat completions.`);
   }
 }
 

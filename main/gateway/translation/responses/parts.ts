@@ -22,7 +22,7 @@ function readPart(part: FieldReader): ChatPart | null {
     case 'input_audio':
       return { type: 'input_audio', input_audio: part.object('input_audio') };
     default:
-      part.unsupported('type', `a part of type '${type}' cannot be told in chat completions.`);
+      part.unsupported('type', `a part of type '${type}' has no counterpart in chat completions.`);
       return null;
   }
 }
@@ -61,7 +61,7 @@ function readFile(part: FieldReader): ChatPart | null {
 export function textsOf(item: FieldReader, parts: readonly ChatPart[]): string[] {
   return parts.flatMap((part) => {
     if (part.type === 'text') return part.text;
-    item.unsupported('content', 'only messages of the user may hold images, files or audio.');
+    item.unsupported('content', 'only user messages may contain images, files or audio.');
     return [];
   });
 }

@@ -120,7 +120,10 @@ function responseFormat(text: FieldReader): object {
       return { response_format: { type, json_schema: schema } };
     }
     default:
-      format.unsupported('type', `a format '${type}' cannot be asked of chat completions.`);
+      format.unsupported(
+        'type',
+        `a format of type '${type}' has no counterpart in chat completions.`,
+      );
       return {};
   }
 }

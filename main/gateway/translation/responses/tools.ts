@@ -63,7 +63,7 @@ function readNamespace(tool: FieldReader): readonly ChatTool[] {
     if (inner.requiredText('type') === 'function') {
       return [readFunction(inner, namespace, index === 0 ? about : undefined)];
     }
-    inner.unsupported('type', 'of the tools in a namespace only functions are translated.');
+    inner.unsupported('type', 'only functions are translated in a namespace.');
     return [];
   });
 }

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { errorBody } from '../../../main/gateway/http/errors.ts';
+import { MESSAGES } from '../../../main/gateway/translation/messages/messages.ts';
+
+const STATUSES = Array.from({ length: 200 }, (_, index) => 400 + index);
+
+test('an error of one status has one Anthropic type, translated or not', () => {
+  for (const status of STATUSES) {
+    const error = { status, code: 'upstream_error', message: 'no' } as const;
+    expect([status, errorBody(error, 'anthropic')]).toEqual([status, MESSAGES.errorBody(error)]);
+  }
+});
+
+test.each([
+  [402, 'billing_error'],
+  [529, 'overloaded_error'],
+  [418, 'invalid_request_error'],
+  [500, 'api_error'],
+])('the type of HTTP %i is %s', (status, type) => {
+  const body = errorBody({ status, code: 'upstream_error', message: 'no' }, 'anthropic');
+  expect(body).toMatchObject({ error: { type } });
+});
