@@ -57,7 +57,7 @@ function budgets({ status }: TrayFacts): readonly Notice[] {
     const { period, limit, spent } = budget;
     if (spent < WARNED_SHARE * limit) return [];
     const isSpent = spent >= limit;
-    const what = isSpent ? 'its budget' : `${WARNED_SHARE * 100} % of its budget`;
+    const what = isSpent ? 'its budget' : `${WARNED_SHARE * 100}% of its budget`;
     const then = `it is passed over ${UNTIL[period]}, unless its budget is raised.`;
     return [
       {

@@ -22,7 +22,7 @@ describe('the owner is told', () => {
     [
       'of a budget that is nearly spent',
       { budgets: { hosted_a: { period: 'month', limit: 5, spent: 4 } } },
-      ['Groq has spent 80 % of its budget for the month'],
+      ['Groq has spent 80% of its budget for the month'],
     ],
     [
       'of machines that failed verification',
@@ -123,7 +123,7 @@ describe('a notification', () => {
     for (const spent of [7, 8, 8.5, 9.9, 10, 10.2, 10.2]) spend(spent);
     const told = () => desktop.notifications.map(({ options }) => options.title);
     const once = [
-      'Groq has spent 80 % of its budget for the month',
+      'Groq has spent 80% of its budget for the month',
       'Groq has spent its budget for the month',
     ];
     expect(told()).toEqual(once);
