@@ -10,7 +10,8 @@ import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const REQUESTS_PER_SECOND = 10;
-const CLICKS = 12;
+/** One at each place that is aimed at. */
+const CLICKS = 6;
 /** A person aims and presses for so long. */
 const AIM_MS = 250;
 const PRESS_MS = 90;
@@ -71,7 +72,7 @@ test('at 10 requests a second every click opens the row that was aimed at, and n
   for (let click = 0; click < CLICKS; click += 1) {
     await page.mouse.move(600, 30);
     await page.waitForTimeout(600);
-    const y = 330 + 60 * (click % 6);
+    const y = 330 + 60 * click;
     await page.mouse.move(640, y);
     const aimed = await page.evaluate<string>(
       `document.elementFromPoint(640, ${y}).closest('.request').dataset.id`,
@@ -249,16 +250,4 @@ test('at 320 px the details fit as well', async () => {
   const dialog = page.getByRole('dialog');
   expect(await dialog.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
-});
-
-test.each([320, 390])('at %i px no view is wider than the screen', async (width) => {
-  const demo = await startDemo();
-  await ask(demo);
-  const page = await openPage(demo.link, { viewport: { width, height: 700 } });
-  for (const hash of ['#/', '#/providers', '#/requests', '#/settings']) {
-    await page.evaluate((to) => void (location.hash = to), hash);
-    await page.getByRole('heading').first().waitFor();
-    const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    expect({ hash, over: await page.evaluate<number>(over) }).toEqual({ hash, over: 0 });
-  }
 });

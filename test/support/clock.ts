@@ -25,6 +25,12 @@ export function createManualClock(): ManualClock {
   let ticks = 0;
   const timers = new Set<Timer>();
   const watchers = new Set<(timer: Timer) => void>();
+  /** Of those at the same time, the one that was set first. */
+  const next = () => {
+    let first: Timer | null = null;
+    for (const timer of timers) if (first === null || timer.at < first.at) first = timer;
+    return first;
+  };
   return {
     now: () => epoch + ticks,
     ticks: () => ticks,
@@ -37,8 +43,8 @@ export function createManualClock(): ManualClock {
     advance(ms) {
       const end = ticks + ms;
       for (;;) {
-        const due = [...timers].filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0];
-        if (due === undefined) break;
+        const due = next();
+        if (due === null || due.at > end) break;
         timers.delete(due);
         ticks = due.at;
         due.fn();
