@@ -189,21 +189,21 @@ function useReturn(opened: string | null): void {
 
 const NONE = { data: [], notes: {} };
 
-const words = t.providers.noneYet;
+const noneYet = t.providers.noneYet;
 
 function NoProviders() {
   return (
     <section className="panel empty" aria-labelledby="no-providers">
-      <h2 id="no-providers">{words.title}</h2>
-      <p>{words.text}</p>
+      <h2 id="no-providers">{noneYet.title}</h2>
+      <p>{noneYet.text}</p>
       <dl className="ways">
         <div>
-          <dt>{words.this}</dt>
-          <dd>{words.thisText}</dd>
+          <dt>{noneYet.this}</dt>
+          <dd>{noneYet.thisText}</dd>
         </div>
         <div>
-          <dt>{words.other}</dt>
-          <dd>{words.otherText}</dd>
+          <dt>{noneYet.other}</dt>
+          <dd>{noneYet.otherText}</dd>
         </div>
       </dl>
     </section>
