@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
+import { homeDirectory } from '../platform/files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,16 +10,13 @@ export function dataDirectory(env: Environment, platform: NodeJS.Platform): stri
   if (chosen !== undefined && chosen !== '') return resolve(chosen);
   switch (platform) {
     case 'darwin':
-      return join(home(), 'Library', 'Application Support', 'Switchyard');
+      return join(homeDirectory(), 'Library', 'Application Support', 'Switchyard');
     case 'win32':
-      return join(env['APPDATA'] || join(home(), 'AppData', 'Roaming'), 'Switchyard');
+      return join(env['APPDATA'] || join(homeDirectory(), 'AppData', 'Roaming'), 'Switchyard');
     default:
-      return join(env['XDG_DATA_HOME'] || join(home(), '.local', 'share'), 'switchyard');
+      return join(env['XDG_DATA_HOME'] || join(homeDirectory(), '.local', 'share'), 'switchyard');
   }
 }
-
-/** The home of the user; an empty `HOME`, as some containers and cron jobs have it, is as good as unset. */
-const home = (): string => homedir() || userInfo().homedir;
 
 /**
  * Makes the directory, for its owner alone, and closes one that others can read or write. A directory that somebody

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readTextFile, replaceFile } from '../platform/files.ts';
+import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
 import type { AppApi } from './electron-api.ts';
 
 /** Starts the app without opening its window. */
@@ -41,7 +40,7 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
 
 /** https://specifications.freedesktop.org/autostart-spec/latest/ */
 function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem {
-  const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
+  const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homeDirectory(), '.config');
   const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
   const state = (): LoginItemState => {
     const text = textOf(path);

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { readTextFile, replaceFile } from '../platform/files.ts';
+import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
 import { cliProgram } from './command-line.ts';
 
 /** The command `switchyard` for terminals: a small file that starts the app's own program. */
@@ -28,8 +27,8 @@ export function createTerminalCommand(deps: TerminalCommandDeps): TerminalComman
   if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
   const isWindows = platform === 'win32';
   const file = isWindows
-    ? join(env['LOCALAPPDATA'] ?? homedir(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
-    : join(env['HOME'] ?? homedir(), '.local/bin/switchyard');
+    ? join(env['LOCALAPPDATA'] || homeDirectory(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
+    : join(env['HOME'] || homeDirectory(), '.local/bin/switchyard');
   // An AppImage runs from a mount that is gone when the app ends; APPIMAGE is the file itself.
   const words = cliProgram(env['APPIMAGE'] ?? execPath);
   const text = isWindows ? windowsScript(words) : unixScript(words);

@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { homedir, userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
@@ -118,3 +119,6 @@ function withPath(error: unknown, path: string): unknown {
 export function asideName(path: string, nowMs: number): string {
   return `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
 }
+
+/** The home of the user. An empty `HOME`, as some containers and cron jobs have it, is as good as unset. */
+export const homeDirectory = (): string => homedir() || userInfo().homedir;

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
 import { createFakeElectron } from '../support/fake-electron.ts';
 
@@ -36,6 +36,14 @@ describe('start at login on Linux', () => {
       expect(item.state()).toBe('off');
     },
   );
+
+  test('an empty HOME is as good as unset', () => {
+    const env = { HOME: '', XDG_CONFIG_HOME: '' };
+    vi.stubEnv('HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    onLinux('/opt/switchyard', env).set(true);
+    expect(readFileSync(file(), 'utf8')).toContain('[Desktop Entry]');
+  });
 
   test('names the AppImage, not the mount that it runs from', () => {
     onLinux('/tmp/.mount_x/switchyard', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { commandWords, refusedCommand } from '../../main/desktop/command-line.ts';
 import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -17,6 +18,13 @@ function commandFor(given: Partial<Parameters<typeof createTerminalCommand>[0]> 
 }
 
 describe('the command for terminals', () => {
+  test('an empty HOME is as good as unset', () => {
+    vi.stubEnv('HOME', '');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { file } = commandFor({ env: { HOME: '' } });
+    expect(file).toBe(join(userInfo().homedir, '.local/bin/switchyard'));
+  });
+
   test("is a file that runs the app's own program, without a screen", () => {
     const command = commandFor();
     expect(command.isOn()).toBe(false);

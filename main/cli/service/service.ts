@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
+import { homeDirectory } from '../../platform/files.ts';
 import type { Input } from '../command.ts';
 import { logDirectory } from '../log-target.ts';
 import { answer, EXIT, failed, type CommandOutcome } from '../outcome.ts';
@@ -51,7 +52,7 @@ function thisProgram({ env, dataDirectory }: Input): Program {
 
 function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service {
   const { username, uid } = userInfo();
-  const home = homedir();
+  const home = homeDirectory();
   switch (process.platform) {
     case 'darwin':
       return launchdService(program, { home, uid, logDirectory: logDirectory(dataDirectory) });
