@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { canonicalIp, isLoopback, networkOf } from '../network-guard.ts';
 import type { Connections } from './connections.ts';
 
-/** Connections of one address on which no request was let in yet. */
+/** How many connections of one address may be open on which no request has been admitted yet. */
 export interface UnprovedLimits {
   readonly remote: number;
   /** All programs of this machine together. */
@@ -14,14 +14,14 @@ export const UNPROVED_LIMITS: UnprovedLimits = { remote: 128, loopback: 1024 };
 
 const unproved = new WeakMap<Socket, () => void>();
 
-/** Takes a connection out of the limit, because a request on it was let in. */
+/** Takes a connection out of the limit, because a request on it was admitted. */
 export function markProved(socket: Socket): void {
   unproved.get(socket)?.();
 }
 
 /**
- * Limits the connections of each address that have not been let in. Beyond the limit the oldest is closed, an idle one
- * first; otherwise connections that send nothing could lock out all others behind the same address.
+ * Limits the connections of each address that have had no request admitted. Beyond the limit the oldest is closed, an
+ * idle one first; otherwise connections that send nothing could lock out all others behind the same address.
  */
 export function limitUnproved(
   server: Server,
@@ -58,7 +58,7 @@ function close(socket: Socket | undefined): void {
   socket.destroy();
 }
 
-/** Node's types leave out what is used here. */
+/** The part of `process.report` that is used here; Node's types leave it out. */
 interface ProcessReport {
   excludeNetwork?: boolean;
   getReport(): {
@@ -66,13 +66,13 @@ interface ProcessReport {
   };
 }
 
-/** The part of the descriptors that callers may hold; the rest is for upstreams, files and the database. */
+/** The share of file descriptors for callers; the rest is for upstreams, files and the database. */
 const CALLERS_SHARE = 0.75;
 
 /** How many connections the limit of open files leaves for callers; null where there is no such limit, as on Windows. */
 export function maxConnections(): number | null {
   const report: ProcessReport = process.report;
-  // Otherwise host names are looked up, one after the other.
+  // Otherwise the report looks up the host names of open connections, one after the other.
   report.excludeNetwork = true;
   const files = Number(report.getReport().userLimits?.open_files?.soft);
   return Number.isFinite(files) ? Math.max(1, Math.floor(files * CALLERS_SHARE)) : null;
