@@ -19,13 +19,13 @@ export function dataDirectory(env: Environment, platform: NodeJS.Platform): stri
 }
 
 /**
- * Makes the directory, for its owner alone, and closes one that others can read or write. A directory that somebody
- * chose may be shared on purpose, so there it only warns. One line for each warning.
+ * Makes the directory, with mode 0700, and sets that mode on the default one if others can read or write it. A
+ * directory from `SWITCHYARD_DATA_DIR` may be shared on purpose, so there it only warns. Returns one line per warning.
  */
 export function openDataDirectory(env: Environment, platform: NodeJS.Platform): readonly string[] {
   const directory = dataDirectory(env, platform);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // Windows has no such bits: the usual place lies in the user's profile.
+  // Windows has no such bits; the default directory is in the user's profile.
   if (platform === 'win32') return [];
   const { mode, uid } = statSync(directory);
   if (uid !== process.getuid?.())
@@ -35,15 +35,17 @@ export function openDataDirectory(env: Environment, platform: NodeJS.Platform): 
   if ((mode & 0o077) === 0) return [];
   if (env['SWITCHYARD_DATA_DIR'] === undefined) {
     chmodSync(directory, 0o700);
-    return [`Other users could open the data directory ${directory}; that is fixed now.`];
+    return [
+      `Other users could open the data directory ${directory}; its permissions are fixed now.`,
+    ];
   }
   const bits = (mode & 0o777).toString(8);
   return [
-    `Other users can open the data directory ${directory} (mode ${bits}); "chmod 700 ${directory}" closes it.`,
+    `Other users can open the data directory ${directory} (mode ${bits}); "chmod 700 ${directory}" makes it private.`,
   ];
 }
 
-/** Runs what needs the data directory; where that cannot be used it says so, and the process ends with code 1. */
+/** Runs what needs the data directory; if that cannot be used, prints why and ends the process with code 1. */
 export async function inUsableDirectory(
   directory: string,
   run: () => void | Promise<void>,
@@ -69,7 +71,7 @@ export function fileProblem({ code, path }: FileProblem, directory: string): str
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
-      return `The disk of the data directory ${directory} takes no more data (${code}); free some space on it and start again.`;
+      return `The disk of the data directory ${directory} has no room for more data (${code}); free some space on it and start again.`;
     case 'EISDIR':
       return `${path} is a folder where a file belongs (${code}); move it away and start again.`;
     default:

@@ -6,7 +6,7 @@ import { readTextFile, replaceFile } from '../platform/files.ts';
 
 const limit = z.int().min(1).max(MAX_KEY_LIMIT);
 
-/** Strict: a limit that is not understood must not be lifted without a word. */
+/** Strict: an unknown limit must not be dropped silently. */
 export const keyLimits = z.strictObject({
   requestsDay: limit.exactOptional(),
   requestsMonth: limit.exactOptional(),
@@ -32,7 +32,7 @@ export type KeyFile =
 
 export const NO_KEYS: KeyFile = { kind: 'keys', keys: [] };
 
-/** Also a word in a URL, and no name that a key of API_KEYS gets. */
+/** Fits into a URL path, and differs from the names that keys of API_KEYS get. */
 export const KEY_NAME = /^[A-Za-z0-9][\w.@-]{0,63}$/;
 
 const FILE = 'keys.json';
@@ -49,14 +49,14 @@ const schema = z.object({
   ),
 });
 
-/** A file that cannot be read is never taken for an empty one, which would open the gateway to all callers. */
+/** An unreadable file is never taken for an empty one, which would open the gateway to all callers. */
 export function readKeyFile(directory: string): KeyFile {
   const path = join(directory, FILE);
   const text = readTextFile(path);
   if (text === null) return NO_KEYS;
   const parsed = schema.safeParse(jsonOf(text));
   if (parsed.success) return { kind: 'keys', keys: parsed.data.keys };
-  const problem = `${path} holds no list of keys: restore it from a copy, or delete it, which revokes all keys with names`;
+  const problem = `${path} is not a list of keys: restore it from a backup, or delete it, which revokes all named keys`;
   return { kind: 'unreadable', problem };
 }
 

@@ -29,16 +29,16 @@ export interface LiveConfig {
   view(): SettingsView;
   /** Why `patch` would refuse the tree now; null if it would not. */
   check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null;
-  /** Takes all changes of the tree or none: written first, then in force. */
+  /** Makes all changes of the tree or none: writes them first, then puts them in force. */
   patch(tree: unknown): Patched;
-  /** Keeps secrets sealed by this box from now on, or plain without one; moves those that are saved. */
+  /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
   keepSecretsIn(box: SecretBox | null): Patched;
 }
 
 interface ConfigFiles {
   readonly directory: string;
   readonly hasNamedKeys: () => boolean;
-  /** Left out where secrets are kept as they are. */
+  /** Left out where secrets are saved in plain text. */
   readonly secretBox?: SecretBox | null;
 }
 
@@ -100,7 +100,7 @@ export function createLiveConfig(
   };
 }
 
-/** All changes, or none and the first reason. */
+/** All changes, or the first reason why there is none. */
 type PatchPlan =
   | {
       readonly kind: 'planned';
@@ -115,7 +115,7 @@ type PatchPlan =
       readonly param: string | null;
     };
 
-/** Holds a tree of plain values against the table; null makes a setting one that was never set. */
+/** Checks a tree of plain values against the table; a null value resets its setting to the default. */
 function planPatch(
   tree: unknown,
   {

@@ -26,8 +26,8 @@ export interface RefusedConfig {
 
 /**
  * Settles every setting: environment, else settings file, else default.
- * A bad value in the environment refuses the start; it never silently becomes a default. `sealed` are the paths of
- * the secrets in the file that a key of the keychain has opened.
+ * A bad value in the environment refuses the start; it never silently becomes a default. `sealed` holds the paths of
+ * the saved secrets that were decrypted with the keychain's key.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -99,7 +99,7 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
   ];
 }
 
-/** Every environment variable with its default and what is allowed, one a line. */
+/** Every environment variable with its default and what is allowed, one per line. */
 export function createSettingsHelp(): string {
   const lines = ENTRIES.map(({ setting }) => {
     const fallback = shownDefault(setting.fallback);
@@ -108,7 +108,7 @@ export function createSettingsHelp(): string {
   lines.push(
     `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
   );
-  return `Settings (environment variable, default, what it may be):\n${lines.join('\n')}\n`;
+  return `Settings (environment variable, default, allowed values):\n${lines.join('\n')}\n`;
 }
 
 function shownDefault(fallback: unknown): string {

@@ -12,8 +12,8 @@ export function maskUrl(address: string): string {
 }
 
 /**
- * A value that was refused, shown to its owner: had it been meant as an address, everything before its
- * last `@` may be a password and everything behind a `?` a key.
+ * A refused value, as shown to its owner: if it was meant as an address, everything before its last `@` may be a
+ * password, and everything after a `?` a key.
  */
 export function maskMistyped(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1…@').replace(/\?.*$/s, '?…');

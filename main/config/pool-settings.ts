@@ -9,7 +9,7 @@ const databaseUrl: Kind<string> = {
 };
 
 function isPostgresUrl(value: string): boolean {
-  // A masked address, as the window reads it, is no address.
+  // The window shows addresses masked with "…"; such a text must not be saved.
   if (!/^postgres(ql)?:\/\//.test(value) || value.includes('…') || !URL.canParse(value))
     return false;
   const { hash, hostname, pathname, username, password } = new URL(value);
@@ -22,7 +22,7 @@ function isPostgresUrl(value: string): boolean {
   }
 }
 
-/** Kept with the secrets, as it may hold a password, and shown without it. */
+/** Saved with the secrets, because it may hold a password, and shown without the password. */
 const withPassword = <T>(of: Setting<T>): Setting<T> => ({ ...of, secret: true });
 
 /** Addresses of gateways as agents report to them. */

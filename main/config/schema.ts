@@ -65,7 +65,7 @@ export const SETTINGS = {
       'HEALTH_CHECKS',
       kinds.flag,
       true,
-      'Upstreams without requests are checked by routes that cost nothing; a skipped one that passes gets the next request before its cool-down ends.',
+      'Upstreams that get no requests are checked through routes that cost nothing; a skipped one that passes gets the next request before its cool-down ends.',
     ),
     retryAfterMaxMs: setting(
       'RETRY_AFTER_MAX_MS',
@@ -196,7 +196,12 @@ export const SETTINGS = {
       5000,
       'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
     ),
-    currency: setting('CURRENCY', kinds.text, 'USD', 'What prices are in; shown behind amounts.'),
+    currency: setting(
+      'CURRENCY',
+      kinds.text,
+      'USD',
+      'Currency of the prices, shown after amounts.',
+    ),
     ...POOL_SETTINGS,
     logLevel: atStart(
       setting(
@@ -230,7 +235,7 @@ export const SETTINGS = {
         oneOf({
           auto: 'JSON in the file, otherwise text.',
           text: 'One line of text for each event.',
-          json: 'One JSON object a line.',
+          json: 'One JSON object per line.',
         }),
         'auto',
         'How the lines of the log are written.',

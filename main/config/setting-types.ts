@@ -25,7 +25,7 @@ export function setting<T extends {}>(
   return { env, kind, fallback, meaning, secret: isSecret(kind), restart: false };
 }
 
-/** A setting whose default is none. */
+/** A setting whose default is null: not set. */
 export function optional<T extends {}>(
   env: string,
   kind: Kind<T>,
@@ -46,7 +46,7 @@ const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'he
 export interface Kind<T> {
   readonly name: SettingKind;
   readonly schema: z.ZodType<T>;
-  /** Text to the JSON value that `schema` then judges; text that cannot be one is returned as it is. */
+  /** Converts text to a JSON value for `schema` to check; returns text that cannot be converted as it is. */
   readonly fromText: (text: string) => unknown;
   /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
@@ -59,7 +59,7 @@ export interface Kind<T> {
 const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 const asIs = (text: string): unknown => text;
 
-/** Items of a comma-separated list, blanks around them and empty ones dropped. */
+/** Items of a comma-separated list, trimmed, without empty ones. */
 export const asList = (text: string): string[] =>
   text
     .split(',')
@@ -151,13 +151,13 @@ export const httpUrl: Kind<string> = {
 };
 
 function isHttpUrl(value: string): boolean {
-  // A masked address, as the window reads it, is no address.
+  // The window shows addresses masked with "…"; such a text must not be saved.
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
   const { hash, username, password } = new URL(value);
   return hash === '' && isDecodable(username + password);
 }
 
-/** URL lets a lone `%` stand; such credentials could not be written to the wire later. */
+/** `URL` accepts a lone `%`, but credentials with one could not be decoded for the request later. */
 function isDecodable(encoded: string): boolean {
   try {
     decodeURIComponent(encoded);

@@ -16,9 +16,9 @@ interface FileContents {
 }
 
 export interface SavedSettings extends FileContents {
-  /** Paths of the secrets that the box has opened. */
+  /** Paths of the secrets that the box has decrypted. */
   readonly sealed: ReadonlySet<string>;
-  /** Paths of the secrets that it could not open; they count as not set, and stay in the file. */
+  /** Paths of the secrets that could not be decrypted; they count as not set, and stay in the file. */
   readonly lost: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function readSettings(
 }
 
 const lostText = (path: string) =>
-  `${path} is sealed with a key of the keychain that cannot be had here: enter it again. The app's menu can keep keys in the file instead.`;
+  `${path} is encrypted with a keychain key that is not available here: enter it again. The app's menu can keep keys in the file instead.`;
 
 /** As `secrets.json` holds a sealed value. */
 const isSealed = (value: unknown): value is { readonly sealed: string } =>
@@ -73,8 +73,8 @@ function unsealed(
 }
 
 /**
- * Writes changes, each file atomically and keeping what it does not know: secrets to `secrets.json`, sealed where
- * there is a box, everything else to `settings.json`. Throws the file system's error.
+ * Writes changes, each file atomically and keeping unknown settings: secrets to `secrets.json`, sealed where there is
+ * a box, everything else to `settings.json`. Throws the file system's error.
  */
 export function writeSettings(
   directory: string,
@@ -104,7 +104,7 @@ export function writeSettings(
 /** The new text of a settings file. */
 function textWith(path: string, changes: readonly SettingChange[]): string {
   const before = readJson(path);
-  // Broken by hand while the app runs: what it holds is not lost, the next start sets it aside.
+  // Broken by hand while the app runs. Nothing in it is lost: the next start sets the file aside.
   if (before.kind === 'unreadable') throw new Error(`${basename(path)}: ${before.problem}`);
   let tree = before.kind === 'object' ? before.tree : {};
   for (const { entry, value } of changes) {

@@ -18,9 +18,9 @@ const PROTOCOLS = oneOf({
 });
 
 const MODELS_MEANING =
-  'IDs of other models that it serves. An app that requests one of them gets it, and from here first.';
+  'IDs of other models that it serves. Requests for one of them come here first.';
 
-/** What an upstream asks for a million tokens, and how much may be spent there; `prefix` as in `HOSTED_A`. */
+/** What an upstream charges, and how much may be spent there; `prefix` as in `HOSTED_A`. */
 function priceSettings(prefix: string) {
   return {
     priceInput: optional(
@@ -36,12 +36,12 @@ function priceSettings(prefix: string) {
     priceCached: optional(
       `${prefix}_PRICE_CACHED`,
       kinds.amount,
-      'Price of a million input tokens from its cache. Empty: that of the others.',
+      'Price of a million input tokens from its cache. Empty: the same as other input tokens.',
     ),
     budgetDay: optional(
       `${prefix}_BUDGET_DAY`,
       kinds.amount,
-      'Once so much is spent in a day, by these prices, it is not called until the next day. Empty: no limit.',
+      'Once this much is spent in a day at these prices, it is not called until the next day. Empty: no limit.',
     ),
     budgetMonth: optional(
       `${prefix}_BUDGET_MONTH`,

@@ -7,7 +7,7 @@ export type Timed<T> =
 
 interface Limits {
   readonly clock: Clock;
-  /** Left out: no limit. */
+  /** No limit if left out. */
   readonly ms?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -44,7 +44,7 @@ export function withTimeout<T>(
   });
 }
 
-/** Runs what it is given one after the other, also after a failure; each call has the result of its own work. */
+/** Runs pieces of work one after the other, also after one that failed; each call returns its own work's result. */
 export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

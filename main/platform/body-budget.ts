@@ -15,23 +15,23 @@ export interface BodyShare {
   giveBack(): void;
 }
 
-/** `maxBytes` may change while bodies are held. Each body counts `copies` times, as it is held that often. */
+/** `maxBytes` may change at any time. Each body counts `copies` times, because that many copies are in memory. */
 export function createBodyBudget(maxBytes: () => number, copies: number): BodyBudget {
-  let heldBytes = 0;
+  let reservedBytes = 0;
   return {
     share() {
       let ownBytes = 0;
-      const hold = (addedBytes: number) => {
-        if (heldBytes + addedBytes > maxBytes()) return false;
+      const reserve = (addedBytes: number) => {
+        if (reservedBytes + addedBytes > maxBytes()) return false;
         ownBytes += addedBytes;
-        heldBytes += addedBytes;
+        reservedBytes += addedBytes;
         return true;
       };
       return {
-        take: (bytes) => hold(bytes * copies),
-        takeCopy: hold,
+        take: (bytes) => reserve(bytes * copies),
+        takeCopy: reserve,
         giveBack() {
-          heldBytes -= ownBytes;
+          reservedBytes -= ownBytes;
           ownBytes = 0;
         },
       };

@@ -1,10 +1,10 @@
-/** Most bodies that come in small pieces are smaller. */
-const MIN_CAPACITY = 4096;
+/** Most bodies that come in small pieces fit into it. */
+const MIN_CAPACITY_BYTES = 4096;
 
 /**
- * Gathers the pieces of a body in one buffer of at most twice their bytes, however small they are. In a list, a
- * piece of one byte would take a hundred: its object, its entry and often the whole read that it is a view of. A
- * body that comes in one piece is not copied.
+ * Gathers the pieces of a body in one buffer of at most twice their size, however small they are. In a list, a
+ * piece of one byte would cost about a hundred: its object, its entry and often the whole read that it is a view of.
+ * A body that comes in one piece is not copied.
  */
 export class ByteBuffer {
   readonly #expectedBytes: number;
@@ -60,12 +60,12 @@ export class ByteBuffer {
   #withRoom(length: number): Buffer<ArrayBuffer> {
     const before = this.#buffer;
     if (before !== null && length <= before.length) return before;
-    // Pages that are not written to do not take memory from the system yet.
+    // Pages that are never written to take no memory from the system.
     const buffer = Buffer.allocUnsafeSlow(
-      Math.max(length, 2 * this.#length, this.#expectedBytes, MIN_CAPACITY),
+      Math.max(length, 2 * this.#length, this.#expectedBytes, MIN_CAPACITY_BYTES),
     );
     (this.#only ?? before)?.copy(buffer, 0, 0, this.#length);
-    // No other reference exists, so it is freed now: the collector would wait for megabytes more.
+    // No other reference exists, so it is freed now; the garbage collector would wait for megabytes more.
     before?.buffer.transfer(0);
     this.#only = null;
     this.#buffer = buffer;

@@ -56,14 +56,14 @@ export function endsAtMs(deadline: DualTime, now: DualTime): number {
   return deadline.wallMs > byTicksMs + SLACK_MS ? byTicksMs : deadline.wallMs;
 }
 
-/** What is used of an `AbortSignal`, which is one. */
+/** The part of `AbortSignal` that this program uses; every `AbortSignal` is a `CancelSignal`. */
 export interface CancelSignal {
   readonly aborted: boolean;
   addEventListener(event: 'abort', listener: () => void): void;
   removeEventListener(event: 'abort', listener: () => void): void;
 }
 
-/** As an `AbortController` and its signal in one, at a seventh of their cost: each request has one. */
+/** An `AbortController` and its signal in one object, at a seventh of the cost; each request has one. */
 export class Cancellation implements CancelSignal {
   #aborted = false;
   #listeners: readonly (() => void)[] = [];
@@ -80,7 +80,7 @@ export class Cancellation implements CancelSignal {
     this.#listeners = this.#listeners.filter((each) => each !== listener);
   }
 
-  /** A listener that another one removes meanwhile is not called. */
+  /** A listener that an earlier listener removes is not called. */
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;

@@ -21,9 +21,9 @@ export interface DataLock {
 }
 
 export type Claim =
-  /** `warning`: the file system has no locks, so that nothing keeps a second process away. */
+  /** `warning`: the directory could not be locked, so nothing keeps a second process out. */
   | { readonly kind: 'claimed'; readonly lock: DataLock; readonly warning: string | null }
-  /** `owner` is null where it has not said yet who it is. */
+  /** `owner` is null until that process has written its owner file. */
   | { readonly kind: 'taken'; readonly owner: Owner | null };
 
 /** Also read by the commands, see main/cli/running-app.ts. */
@@ -95,7 +95,7 @@ function readOwner(directory: string): Owner | null {
   }
 }
 
-/** For people: who has it, and what to do. */
+/** Tells the user which process has the directory, and what to do. */
 export function takenText(directory: string, owner: Owner | null): string {
   const who =
     owner === null

@@ -15,13 +15,14 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Days are those of this machine's clock, as its owner counts them; `offset` days later. */
+/** When the local day of `ms` began, plus `offset` days, in milliseconds since the epoch. */
 export function dayOf(ms: number, offset = 0): number {
   const date = new Date(ms);
   date.setHours(0, 0, 0, 0);
   return date.setDate(date.getDate() + offset);
 }
 
+/** When the local month of `ms` began, in milliseconds since the epoch. */
 export function monthOf(ms: number): number {
   return new Date(dayOf(ms)).setDate(1);
 }

@@ -1,9 +1,9 @@
-/** For people. */
+/** The message, for texts that users read. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** For logs: the message of an error may quote what a caller sent. */
+/** The name, for logs: a message may quote what a caller sent. */
 export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
@@ -15,13 +15,13 @@ export function codeOf(error: unknown): string | null {
     : null;
 }
 
-/** Codes for a limit of open files, of the process and of the system. */
+/** The process (EMFILE) or the system (ENFILE) has reached its limit of open files. */
 const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
 
-/** Whether an error is about this process or machine, and says nothing about the other side. */
+/** Whether no file descriptor was left: an error of this machine, which says nothing about the other side. */
 export function isExhausted(error: unknown): boolean {
   const code = codeOf(error);
-  // With mDNS among its sources of names (nss-mdns, on most desktops), glibc says this of a lookup without a descriptor.
+  // With nss-mdns, which most desktops have, glibc returns EBUSY for a lookup that finds no free descriptor.
   if (code === 'EBUSY') return (error as NodeJS.ErrnoException).syscall === 'getaddrinfo';
   return EXHAUSTED.has(code);
 }

@@ -46,7 +46,7 @@ export function replaceFile(path: string, text: string): void {
 function writeDraft({ path, text }: FileText): void {
   const draft = draftOf(path);
   try {
-    // A draft that a crash left would keep its mode.
+    // A draft left behind by a crash would keep its file mode.
     rmSync(draft, { force: true });
     const file = openSync(draft, 'wx', OWNER_ONLY);
     try {
@@ -60,7 +60,7 @@ function writeDraft({ path, text }: FileText): void {
   }
 }
 
-/** The rename itself is on disk only once the directory is. */
+/** A rename is on disk only once its directory has been flushed. */
 function syncDirectory(directory: string): void {
   try {
     const opened = openSync(directory, 'r');
@@ -75,7 +75,7 @@ function syncDirectory(directory: string): void {
 }
 
 /** `replaceFile` off the main thread. */
-export async function replaceFileLater(path: string, text: string): Promise<void> {
+export async function replaceFileAsync(path: string, text: string): Promise<void> {
   const draft = draftOf(path);
   try {
     await rm(draft, { force: true });
@@ -120,5 +120,5 @@ export function asideName(path: string, nowMs: number): string {
   return `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
 }
 
-/** The home of the user. An empty `HOME`, as some containers and cron jobs have it, is as good as unset. */
+/** The user's home directory; an empty `HOME`, as in some containers and cron jobs, counts as unset. */
 export const homeDirectory = (): string => homedir() || userInfo().homedir;

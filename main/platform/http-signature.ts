@@ -3,7 +3,7 @@ import { parseSignature } from './agent-identity.ts';
 
 /** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/agent-protocol.md). */
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
-/** Of a message for the gateways of one pool, any of which may take it. */
+/** For a message that any gateway of one pool may accept. */
 const POOL_COMPONENTS = COMPONENTS.replace(')', ' "x-gateway-pool")');
 const TAG = 'switchyard-agent';
 
@@ -26,7 +26,7 @@ export interface Signer {
   readonly sequence: number;
   /** Seconds since the epoch. */
   readonly createdS: number;
-  /** The pool whose gateways may take it; left out where none was announced. */
+  /** The pool whose gateways may accept the message; left out where none was announced. */
   readonly pool?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export type SignatureCheck =
       readonly keyId: string;
       readonly sequence: number;
       readonly createdS: number;
-      /** The pool that it is meant for; undefined: whoever it was sent to. */
+      /** The pool that the message is meant for; undefined if it is for the gateway it was sent to. */
       readonly pool: string | undefined;
     }
   /** A header is missing or does not follow the profile; `detail` is for people. */

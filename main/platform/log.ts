@@ -28,7 +28,7 @@ export const silentLog: Log = () => {};
 interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Takes one line, with its line break. */
+  /** Writes one line, which ends with a line break. */
   readonly write: (line: string) => void;
 }
 
@@ -41,7 +41,7 @@ export function createLog({ level, format, write }: LogOptions): Log {
   };
 }
 
-/** Written once for all lines of a millisecond. */
+/** Formats the time once for all lines of the same millisecond. */
 function createTimestamps(): () => string {
   let at = 0;
   let text = '';
@@ -71,7 +71,7 @@ const FORMATS: Readonly<Record<LogFormat, (head: LineHead, fields: Fields) => st
   journal: (head, fields) => `<${PRIORITY[head.level] ?? '6'}>${eventText(head, fields)}`,
 };
 
-/** Joined as text: one object of head and fields takes as long to make as to write. */
+/** Joined as text, because building one object of head and fields takes as long as serialising it. */
 function jsonLine(head: LineHead, fields: Fields): string {
   const [first, rest] = [JSON.stringify(head), JSON.stringify(fields)];
   return rest === '{}' ? first : `${first.slice(0, -1)},${rest.slice(1)}`;

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { codeOf, isExhausted } from './errors.ts';
 
-/** What an address that was received from outside may be. */
+/** Which of the addresses that others have sent may be connected to. */
 export interface AddressPolicy {
   /** Whether loopback is allowed: only for an address that was received over loopback. */
   readonly loopback: boolean;
@@ -24,7 +24,7 @@ export interface CheckedUrl {
 export type CheckedResult =
   | { readonly kind: 'allowed'; readonly checked: CheckedUrl }
   | { readonly kind: 'refused'; readonly error: string }
-  /** There was no descriptor left to resolve the name. */
+  /** No file descriptor was left to resolve the name. */
   | { readonly kind: 'exhausted' };
 
 /** The operating system's resolver, hosts file included. */
@@ -56,7 +56,7 @@ const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
 const BLOCKED = FORBIDDEN.map(([why, ...ranges]) => ({ why, list: blockList(ranges) }));
 
 /** IPv6 forms of IPv4 addresses that no host name needs; they would only bypass the IPv4 rules. */
-const DISGUISED = blockList([
+const IPV4_AS_IPV6 = blockList([
   // Mapped, translated, compatible; NAT64 with a prefix of its own (RFC 8215); Teredo.
   '::ffff:0:0/96',
   '::ffff:0:0:0/96',
@@ -90,12 +90,12 @@ export function refusalOf(address: string, policy: Pick<AddressPolicy, 'loopback
   const blocked = BLOCKED.find(({ list }) => list.check(address, family));
   if (blocked !== undefined) return blocked.why;
   if (version === 4) return null;
-  if (DISGUISED.check(address, 'ipv6')) return 'IPv4 in disguise';
+  if (IPV4_AS_IPV6.check(address, 'ipv6')) return 'IPv4 written as IPv6';
   const embedded = embeddedIpv4(address);
   return embedded === null ? null : refusalOf(embedded, { loopback: false });
 }
 
-/** In any notation of the address. */
+/** Recognises every notation of the address. */
 export function isLoopback(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return LOOPBACK.check(address, 'ipv4');
@@ -113,7 +113,7 @@ export function canonicalIp(address: string): string | null {
     : text;
 }
 
-/** What one caller can choose its addresses from: a single IPv4 address, or the /64 of an IPv6 address. */
+/** The range from which one caller can choose addresses: a single IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf(canonical: string): string {
   return isIP(canonical) === 6 ? groupsOf(canonical).slice(0, 4).join(':') : canonical;
 }
@@ -138,7 +138,7 @@ function ipv4At(groups: readonly number[], index: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** Why a URL may not be requested, as far as its text says; null if it may be resolved. */
+/** Why a URL may not be requested, judged by its text alone; null if its name may be resolved. */
 export function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return `${url.protocol.slice(0, -1)} is not allowed (http or https)`;

@@ -28,7 +28,7 @@ export type PinnedResult =
   /** The response did not end within its time. */
   | { readonly kind: 'timeout'; readonly error: string }
   | { readonly kind: 'failed'; readonly error: string }
-  /** There was no descriptor left to connect. */
+  /** No file descriptor was left for the connection. */
   | { readonly kind: 'exhausted' }
   | { readonly kind: 'aborted' };
 
@@ -39,7 +39,7 @@ export interface PinnedEdges {
   readonly ca?: string;
 }
 
-/** Of a connection attempt, TLS included. */
+/** For a connection attempt, TLS included. */
 const CONNECT_TIMEOUT_MS = 3000;
 /** Larger than any health report or model list. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -136,7 +136,7 @@ function read(incoming: IncomingMessage, resolve: (result: PinnedResult) => void
 
 const seconds = (ms: number) => `${ms / 1000} s`;
 
-/** By the error codes of Node and OpenSSL. */
+/** Error codes of Node and OpenSSL. */
 const TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was closed',

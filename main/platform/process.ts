@@ -1,7 +1,7 @@
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** What the nursery of the garbage collector may grow to. */
+/** The largest size of the garbage collector's nursery (V8's new space). */
 const NURSERY_MB = 16;
 
 /**
@@ -26,10 +26,10 @@ export function tuneGarbageCollector(): void {
 
 let growthFactor = 2;
 
-/** Its next growth leads to the limit, and then there is none. */
+/** Sets the growth factor so that the next growth ends at the limit, and at the limit to 1, which is no growth. */
 function limitNursery(): void {
   const nursery = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
-  // Of two halves, between which the live objects are copied.
+  // The space has two halves, between which the live objects are copied.
   const mb = Math.max(1, (nursery?.space_size ?? 0) / 2 ** 21);
   const factor = Math.max(1, Math.floor(NURSERY_MB / mb));
   if (factor !== growthFactor) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
@@ -56,7 +56,7 @@ export function processUsage(): ProcessUsage {
   };
 }
 
-/** For reports of problems. */
+/** What a report of a problem says about this process. */
 export function processFacts() {
   return {
     node: process.version,

@@ -43,7 +43,7 @@ export function reach(origin: string): Promise<ReachResult> {
 
 const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens on that port',
-  ENOTFOUND: 'the name is unknown',
+  ENOTFOUND: 'its name is not known here',
   EHOSTUNREACH: 'that machine cannot be reached',
   ENETUNREACH: 'that network cannot be reached',
 };

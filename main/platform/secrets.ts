@@ -8,7 +8,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** Whether a text may be one of `newSecret`'s, to spare a digest of other texts. */
+/** Whether a text may come from `newSecret`; others need not be hashed. */
 export function isSecretShaped(text: string): boolean {
   return text.length === 64;
 }
@@ -27,8 +27,8 @@ export function isOneOf(secret: string, digests: readonly Buffer[]): boolean {
   return found;
 }
 
-/** Of a secret in a file, in characters. */
-const MIN_LENGTH = 32;
+/** A shorter text in the file is no secret, and is replaced. */
+const MIN_CHARS = 32;
 
 /** The secret in the file at `path`, which is created with mode 0600 if there is none. */
 export function storedSecret(path: string): string {
@@ -43,7 +43,7 @@ export function storedSecret(path: string): string {
 /** Null if there is none yet. */
 function readSecret(path: string): string | null {
   const secret = readTextFile(path)?.trim() ?? '';
-  return secret.length >= MIN_LENGTH ? secret : null;
+  return secret.length >= MIN_CHARS ? secret : null;
 }
 
 const FILE = 'control-token';
@@ -58,7 +58,7 @@ export function readControlToken(directory: string): string | null {
   return readSecret(join(directory, FILE));
 }
 
-/** Makes ids unique between runs; generated once, because random bytes take 7 µs. */
+/** Makes ids unique across runs; generated once, because random bytes take 7 µs. */
 const run = randomBytes(6).toString('hex');
 let count = 0;
 

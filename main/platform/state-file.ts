@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import { messageOf, nameOf } from './errors.ts';
-import { asideName, replaceFileLater } from './files.ts';
+import { asideName, replaceFileAsync } from './files.ts';
 import type { Log } from './log.ts';
 
 /** A JSON document that outlives restarts. */
@@ -27,7 +27,7 @@ export function createStateFile(
 
   async function write(): Promise<void> {
     try {
-      await replaceFileLater(path, JSON.stringify(save()));
+      await replaceFileAsync(path, JSON.stringify(save()));
     } catch (error) {
       log('warn', 'state_unwritten', { error: messageOf(error) });
     }

@@ -48,7 +48,7 @@ test.runIf(process.platform === 'linux')(
       );
     });
     expect(stderr).toBe(
-      `The disk of the data directory ${directory} takes no more data (EFBIG); free some space on it and start again.\n`,
+      `The disk of the data directory ${directory} has no room for more data (EFBIG); free some space on it and start again.\n`,
     );
   },
 );
@@ -63,7 +63,7 @@ test.runIf(hasModes)(
     cli.kill('SIGTERM');
     const { stderr } = await cli.ended;
     expect(stderr).toBe(
-      `Warning: Other users can open the data directory ${directory} (mode 755); "chmod 700 ${directory}" closes it.\n`,
+      `Warning: Other users can open the data directory ${directory} (mode 755); "chmod 700 ${directory}" makes it private.\n`,
     );
     expect(statSync(directory).mode & 0o777).toBe(0o755);
   },
@@ -79,7 +79,7 @@ test.runIf(process.platform === 'linux')(
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     chmodSync(directory, 0o755);
     expect(openDataDirectory(env, 'linux')).toEqual([
-      `Other users could open the data directory ${directory}; that is fixed now.`,
+      `Other users could open the data directory ${directory}; its permissions are fixed now.`,
     ]);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(openDataDirectory(env, 'linux')).toEqual([]);

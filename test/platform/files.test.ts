@@ -14,7 +14,7 @@ import {
   asideName,
   readTextFile,
   replaceFile,
-  replaceFileLater,
+  replaceFileAsync,
   replaceFiles,
 } from '../../main/platform/files.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -72,7 +72,7 @@ test.runIf(hasModes)(
       { path: join(directory, 'a'), text: '1' },
       { path: join(directory, 'b'), text: '2' },
     ]);
-    await replaceFileLater(join(directory, 'c'), '3');
+    await replaceFileAsync(join(directory, 'c'), '3');
     expect(steps).toEqual([
       'sync a.new',
       'sync b.new',
@@ -93,7 +93,7 @@ test('a replaced file is for its owner alone, whatever draft or link lay there',
   writeFileSync(outside, 'untouched');
   for (const [name, replace] of [
     ['at-once', replaceFile],
-    ['later', replaceFileLater],
+    ['later', replaceFileAsync],
   ] as const) {
     const path = join(directory, name);
     writeFileSync(path, 'old');
@@ -122,7 +122,7 @@ test('what the disk says names the file', async () => {
   mkdirSync(folder);
   expect(() => readTextFile(folder)).toThrow(expect.objectContaining({ path: folder }));
   expect(readTextFile(join(directory, 'none'))).toBeNull();
-  await expect(replaceFileLater(join(directory, 'no', 'file'), '')).rejects.toHaveProperty('path');
+  await expect(replaceFileAsync(join(directory, 'no', 'file'), '')).rejects.toHaveProperty('path');
 });
 
 test('what is set aside keeps its name and gets the time', () => {

@@ -43,7 +43,7 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
   if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
-  const happened = `The agent's key ${path} could be read by other users of this machine; that is fixed now.`;
+  const happened = `The agent's key ${path} could be read by other users of this machine; its permissions are fixed now.`;
   return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { codeOf } from '../../platform/errors.ts';
-import { asideName, replaceFile, replaceFileLater } from '../../platform/files.ts';
+import { asideName, replaceFile, replaceFileAsync } from '../../platform/files.ts';
 
 /** For the owner: what happened to a file, and what to do about it. */
 export interface FileWarning {
@@ -41,7 +41,7 @@ export function writeSecretFile(path: string, text: string): string | null {
 /** `writeSecretFile` off the main thread. */
 export async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
   try {
-    await replaceFileLater(path, text);
+    await replaceFileAsync(path, text);
     return null;
   } catch (error) {
     return codeOf(error) ?? 'unknown';

@@ -2,7 +2,7 @@ import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
 import { createLazyClient } from './lazy-client.ts';
 import type { HttpClient } from './types.ts';
 
-/** Of a connection attempt: a machine that is switched off does not even refuse it. */
+/** For a connection attempt: a machine that is switched off does not even refuse it. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Uses our own client for `http:` origins and undici for `https:`, which is loaded on first use. */
@@ -51,7 +51,7 @@ function createPlainClient(connectTimeoutMs: number): HttpClient {
     },
     dropIdle() {
       for (const { idle } of origins.values()) {
-        // Taken out first: a closed one leaves the list only when its socket tells.
+        // Taken out first: a destroyed connection leaves the list only when its socket emits `close`.
         for (const connection of idle.splice(0)) connection.destroy();
       }
     },

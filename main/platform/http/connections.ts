@@ -6,7 +6,7 @@ import { canonicalIp, isLoopback, networkOf } from '../network-guard.ts';
 /** The open connections of a server, each with its unanswered requests. */
 export type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
 
-/** `answered` is called for each request whose response is sent or given up, once it is no longer among the unanswered. */
+/** `answered` is called for each request whose response was sent or given up, after it left the unanswered ones. */
 export function trackConnections(
   server: Server,
   answered: (req: IncomingMessage) => void,
@@ -44,15 +44,15 @@ export function closeOnceAnswered(server: Server, connections: Connections) {
   };
 }
 
-/** Before the next two probes; each further wait is twice as long, up to 10 s. */
+/** The wait before the second probe; each further wait is twice as long, up to `MAX_PROBE_MS`. */
 const FIRST_PROBE_MS = 20;
 const MAX_PROBE_MS = 10_000;
 
 /**
- * Answers callers that close their sending half behind their request. The same packet comes from one that is gone,
- * whose upstream call must end at once. So until the answer begins, interim responses are written: a gone caller's
- * system answers with a reset, which the next write meets. Once the answer has begun, such a packet means that the
- * caller is gone.
+ * Answers callers that close their sending half after their request. A caller that has gone sends the same FIN, and
+ * its upstream call must end at once. So until the answer begins, interim responses are written: the system of a
+ * caller that has gone replies with a reset, which fails the next write. Once the answer has begun, a FIN means that
+ * the caller has gone.
  */
 export function answerHalfClosed(server: Server, connections: Connections): void {
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -68,7 +68,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
   function probe(socket: Socket, delayMs: number): void {
     const [current] = connections.get(socket) ?? [];
     if (current === undefined || current.headersSent || socket.destroyed) return;
-    // On the same machine the reset is there before the second write.
+    // On the same machine the reset arrives before the second write.
     current.writeProcessing();
     current.writeProcessing();
     // Real time: this waits for the network.
@@ -80,7 +80,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
 export function refuseMalformed(server: Server, connections: Connections): void {
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     const hasBegun = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent);
-    // Browsers open connections in advance; a response without a request would puzzle them.
+    // Browsers open connections in advance; a response without a request would confuse them.
     if (socket.writable && socket.bytesRead > 0 && !hasBegun) {
       const status = STATUS_OF.get(code ?? '') ?? '400 Bad Request';
       socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
@@ -95,12 +95,12 @@ const STATUS_OF: ReadonlyMap<string, string> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);
 
-/** A caller that takes nothing is closed at most this part of the time late. */
+/** Polls within `stalledMs`: a stalled caller is closed at most a quarter of that time late. */
 const STALLED_POLLS = 4;
 
 /**
  * Closes connections whose caller has taken nothing of its response for `stalledMs`, and those that are idle as long; a
- * waiting caller is left alone. Polls, because a timer for each connection costs 1 to 2 % of the time of a
+ * waiting caller is left alone. It polls, because a timer for each connection costs 1 to 2 % of the time of a
  * relayed event.
  */
 export function closeStalled(server: Server, connections: Connections, stalledMs: number): void {
@@ -127,7 +127,7 @@ function movedBytes(socket: Socket): string {
   return `${socket.bytesRead} ${socket.bytesWritten} ${socket.writableLength} ${String(queued)}`;
 }
 
-/** Connections of one address on which no request was let in yet. */
+/** How many connections of one address may be open on which no request has been admitted yet. */
 export interface UnprovedLimits {
   readonly remote: number;
   /** All programs of this machine together. */
@@ -138,14 +138,14 @@ export const UNPROVED_LIMITS: UnprovedLimits = { remote: 128, loopback: 1024 };
 
 const unproved = new WeakMap<Socket, () => void>();
 
-/** Takes a connection out of the limit, because a request on it was let in. */
+/** Takes a connection out of the limit, because a request on it was admitted. */
 export function markProved(socket: Socket): void {
   unproved.get(socket)?.();
 }
 
 /**
- * Limits the connections of each address that have not been let in. Beyond the limit the oldest is closed, an idle one
- * first; otherwise connections that send nothing could lock out all others behind the same address.
+ * Limits the connections of each address that have had no request admitted. Beyond the limit the oldest is closed, an
+ * idle one first; otherwise connections that send nothing could lock out all others behind the same address.
  */
 export function limitUnproved(
   server: Server,
@@ -182,7 +182,7 @@ function close(socket: Socket | undefined): void {
   socket.destroy();
 }
 
-/** Node's types leave out what is used here. */
+/** The part of `process.report` that is used here; Node's types leave it out. */
 interface ProcessReport {
   excludeNetwork?: boolean;
   getReport(): {
@@ -190,13 +190,13 @@ interface ProcessReport {
   };
 }
 
-/** The part of the descriptors that callers may hold; the rest is for upstreams, files and the database. */
+/** The share of file descriptors for callers; the rest is for upstreams, files and the database. */
 const CALLERS_SHARE = 0.75;
 
 /** How many connections the limit of open files leaves for callers; null where there is no such limit, as on Windows. */
 export function maxConnections(): number | null {
   const report: ProcessReport = process.report;
-  // Otherwise host names are looked up, one after the other.
+  // Otherwise the report looks up the host names of open connections, one after the other.
   report.excludeNetwork = true;
   const files = Number(report.getReport().userLimits?.open_files?.soft);
   return Number.isFinite(files) ? Math.max(1, Math.floor(files * CALLERS_SHARE)) : null;

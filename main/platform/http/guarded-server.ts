@@ -15,7 +15,7 @@ import { closeUnread } from './server.ts';
 
 /** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;
-/** For a head to arrive; Node's minute lets slow callers hold a connection each for that long. */
+/** Time for a request head to arrive; Node's default of a minute lets slow callers hold connections that long. */
 const HEAD_MS = 15_000;
 /** A caller that has taken nothing of its response for this long is gone, or asleep. */
 const STALLED_MS = 600_000;
@@ -23,7 +23,7 @@ const STALLED_MS = 600_000;
 /** Requests of one connection that wait for their answers; few clients send a second one before the first answer. */
 const MAX_PIPELINED = 64;
 
-/** An HTTP server, not listening yet, whose callers cannot hold what others need (docs/limits.md#connections). */
+/** An HTTP server, not listening yet, in which no caller can starve the others (docs/limits.md#connections). */
 export function createGuardedServer(
   listener: RequestListener,
   clock: Clock,
@@ -38,7 +38,7 @@ export function createGuardedServer(
     },
     (req, res) => {
       const pipelined = connections.get(req.socket)?.size ?? 0;
-      // Their answers would have to come first, so there is none for this one.
+      // An error response would have to wait for all of theirs.
       if (pipelined >= MAX_PIPELINED) req.socket.destroy();
       else listener(req, res);
     },

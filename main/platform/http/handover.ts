@@ -4,7 +4,7 @@ import type { Exchange, ResponseHeaders, ResponseListener, TransportFailure } fr
 
 /**
  * Buffers the events of an exchange until its next listener is known; the returned function installs that
- * listener and replays them. Promise turns lie between the two, in which an end or a failure may come.
+ * listener and replays them. Microtasks run between the two, and an end or a failure may arrive among them.
  */
 export function bufferEvents(exchange: Exchange): (next: ResponseListener) => void {
   const buffered = new BufferedEvents();

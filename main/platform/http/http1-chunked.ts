@@ -201,7 +201,7 @@ function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
 }
 
-/** Copies, because the read buffer is used again, and a view would keep all of it in memory. */
+/** Copies, because the read buffer is reused, and a view would keep all of it in memory. */
 export function copyOf(bytes: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   bytes.copy(copy, 0, start, end);

@@ -84,7 +84,7 @@ export class PlainConnection {
   #call: PlainExchange | null = null;
   #parser: ResponseParser | null = null;
   #responses = 0;
-  /** By the listener. */
+  /** Paused by the listener. */
   #isPaused = false;
 
   constructor(origin: PlainOrigin, connectTimeoutMs: number) {
@@ -157,7 +157,7 @@ export class PlainConnection {
     this.#socket.destroy();
   }
 
-  /** The other side had given the idle connection up; the request can be sent again on a new one. */
+  /** The other side had given up the idle connection; the request can be sent again on a new one. */
   onRequestTimeout(): void {
     const call = this.#call;
     this.#call = null;
@@ -190,12 +190,12 @@ export class PlainConnection {
     // Bytes without a request: they would be taken for the next response.
     else if (this.#call === null) this.#dropIdle();
     else this.#fail(errorOf('CLOSED'));
-    if (bytes === READ_BUFFER.length && this.#call !== null && !this.#isPaused) this.#restForTurn();
+    if (bytes === READ_BUFFER.length && this.#call !== null && !this.#isPaused) this.#yieldTurn();
     return true;
   };
 
-  /** libuv would read up to 32 full buffers in a row, and fifty fast upstreams hold the event loop for that long. */
-  #restForTurn(): void {
+  /** libuv reads up to 32 full buffers in a row, so fifty fast upstreams would block the event loop. */
+  #yieldTurn(): void {
     this.#socket.pause();
     setImmediate(this.#onNextTurn);
   }

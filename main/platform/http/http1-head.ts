@@ -42,7 +42,7 @@ export function parseHead(text: string): ResponseHead | null {
 /** By default HTTP/1.1 keeps connections and HTTP/1.0 does not. */
 function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
   const { connection, 'proxy-connection': ofProxy } = headers;
-  // A short cut for most responses of engines.
+  // A shortcut for most responses of engines.
   if (connection === undefined && ofProxy === undefined) return isHttp11;
   const words = [connection ?? [], ofProxy ?? []].flat().join(',').toLowerCase();
   return (
@@ -50,7 +50,7 @@ function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
   );
 }
 
-/** A request written while the other side closes is lost, so its announced time is not used up. */
+/** A request written while the other side closes is lost, so the announced time is not used in full. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
 function keepAliveMsOf({ 'keep-alive': hint }: ResponseHeaders): number | null {

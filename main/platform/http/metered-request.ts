@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** So many pieces are taken of any body; encoders that write small pieces are common for small bodies. */
+/** This many pieces are accepted of any body, because small bodies often come in small pieces. */
 const MIN_PIECES = 256;
 /** Beyond that, pieces that are smaller on average are refused. */
 const MIN_AVERAGE_BYTES = 16;
@@ -9,20 +9,20 @@ const MIN_AVERAGE_BYTES = 16;
 /** Emitted once by a request whose body comes in pieces of a few bytes; nothing more of it is read. */
 export const TINY_PIECES = 'tinyPieces';
 
-/** As much as one read of a socket. libuv goes on with a connection for up to 32 of them, with which others wait. */
+/** One read of a socket. libuv serves one connection for up to 32 reads in a row, while all others wait. */
 const MAX_TURN_BYTES = 64 * 1024;
 
 /**
- * A request whose body takes turns with other connections, and that stops at one of tiny chunks. Node's parser works
- * through a whole read of 64 KiB, which holds 10,900 chunks of one byte, before anything else runs.
+ * A request whose body takes turns with other connections, and which is cut off if it comes in tiny chunks. Node's
+ * parser works through a whole read of 64 KiB, which holds 10,900 chunks of one byte, before anything else runs.
  */
 export class MeteredRequest extends IncomingMessage {
   #pieces = 0;
   #bytes = 0;
   #isCut = false;
   #turnBytes = 0;
-  #isResting = false;
-  /** More was asked for meanwhile. */
+  #isYielding = false;
+  /** More was asked for while it yielded. */
   #isWanted = false;
 
   /** Whether it was stopped; its connection is of no further use. */
@@ -46,29 +46,29 @@ export class MeteredRequest extends IncomingMessage {
   }
 
   override _read(size: number): void {
-    if (this.#isResting) this.#isWanted = true;
+    if (this.#isYielding) this.#isWanted = true;
     else super._read(size);
   }
 
   #take(chunk: Buffer): boolean {
     const isTaken = super.push(chunk);
     this.#turnBytes += chunk.length;
-    if (!this.#isResting && this.#turnBytes >= MAX_TURN_BYTES) this.#restForTurn(isTaken);
-    return isTaken && !this.#isResting;
+    if (!this.#isYielding && this.#turnBytes >= MAX_TURN_BYTES) this.#yieldTurn(isTaken);
+    return isTaken && !this.#isYielding;
   }
 
-  #restForTurn(isWanted: boolean): void {
-    this.#isResting = true;
+  #yieldTurn(isWanted: boolean): void {
+    this.#isYielding = true;
     this.#isWanted = isWanted;
     setImmediate(() => {
-      this.#isResting = false;
+      this.#isYielding = false;
       this.#turnBytes = 0;
       if (this.#isWanted && !this.#isCut && !this.complete) this._read(0);
     });
   }
 }
 
-/** The part of Node's parser that is used here; it is not documented, so nothing depends on it but speed. */
+/** The part of Node's parser that is used here; it is undocumented, so only speed may depend on it. */
 interface Parser extends Readonly<Record<number, unknown>> {
   readonly constructor: { readonly kOnBody?: number };
 }
@@ -80,6 +80,6 @@ function skipRestOfRead(socket: Socket & { readonly parser?: Parser | null }): v
   if (parser === undefined || parser === null || slot === undefined) return;
   const onBody = parser[slot];
   Object.assign(parser, { [slot]: null });
-  // Parsers are used again by other connections, in later turns.
+  // Node reuses parsers for other connections, in later turns.
   setImmediate(() => Object.assign(parser, { [slot]: onBody }));
 }

@@ -139,7 +139,7 @@ export type BodyRead =
   | { readonly kind: 'too_large' }
   /** The budget for bodies in flight is used up. */
   | { readonly kind: 'no_room' }
-  /** In pieces so small that it is an attack. */
+  /** The pieces were so small that it must be an attack. */
   | { readonly kind: 'tiny_pieces' }
   /** Nothing more of it came for `STALLED_MS`. */
   | { readonly kind: 'stalled' }
@@ -153,7 +153,7 @@ interface BodyLimits {
   readonly share?: BodyShare;
 }
 
-/** Longer than any pause of a sender that is still there; what it has reserved is free for others then. */
+/** Longer than any pause of a live sender; after it, what the body has reserved is free for others. */
 const STALLED_MS = 20_000;
 
 /** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
@@ -186,7 +186,7 @@ export function readBody(
       else cancelTimer = clock.after(remainingMs, onTime);
     };
     let cancelTimer = clock.after(STALLED_MS, onTime);
-    /** The announced length is reserved at once; otherwise ten bodies might all be refused half read. */
+    // The announced length is reserved at once; otherwise ten bodies might all be refused half read.
     const reserve = (bytes: number) => {
       if (bytes > maxBytes) refuse('too_large');
       else if (bytes > reservedBytes && share?.take(bytes - reservedBytes) === false)

@@ -29,7 +29,7 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
       }),
   };
   let pooled = new Agent(options);
-  /** Their requests are being finished. */
+  /** Replaced by `dropIdle`; closed once their last requests have ended. */
   const retired = new Set<Agent>();
   // With pipelining 0 undici does not keep connections alive.
   const single = new Agent({ ...options, pipelining: 0 });
@@ -46,7 +46,7 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
       const before = pooled;
       pooled = new Agent(options);
       retired.add(before);
-      // Idle connections are closed at once, the others behind their request.
+      // Idle connections are closed at once, the others after their request.
       void before.close().then(() => retired.delete(before));
     },
     close: async () => {

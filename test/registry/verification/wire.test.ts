@@ -239,7 +239,7 @@ describe('a run', () => {
 describe('an address', () => {
   test.each([
     ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
-    ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 in disguise'],
+    ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 written as IPv6'],
     [
       'a forbidden one beside a good one',
       '127.0.0.1',
