@@ -119,7 +119,7 @@ async function readStream(
   sinceMs: () => number,
 ): Promise<Streamed> {
   const framer = createFramer();
-  let state: Streamed = { ...NOTHING, error: 'The answer broke off.' };
+  let state: Streamed = { ...NOTHING, error: 'The answer was cut off.' };
   for await (const chunk of response.body ?? []) {
     const frames = framer.push(Buffer.from(chunk));
     for (const event of frames === null ? [] : eventsOf(frames)) {
@@ -161,7 +161,7 @@ export function routeText(route: ChatRoute): string {
     provider === null ? upstream : `${upstream} (${provider})`,
     ...(model === null ? [] : [model]),
     ...(firstContentMs === null ? [] : [`first token ${firstContentMs} ms`]),
-    `${totalMs} ms in all`,
+    `${totalMs} ms in total`,
     ...(fallbackReason === 'none' ? [] : [`passed over: ${fallbackReason}`]),
     ...(requestId === null ? [] : [requestId]),
   ];

@@ -19,7 +19,7 @@ const optionOf = (name: KeyLimitName): string =>
 /** For "add" and "limit". */
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
-  const summary = `Most ${of} in a ${period}; "none" lifts the limit.`;
+  const summary = `Most ${of} in a ${period}; "none" removes the limit.`;
   return { name: optionOf(name), value: 'count', summary };
 });
 
@@ -47,7 +47,7 @@ const NO_LIMIT = failed(
   EXIT.usage,
 );
 
-const BAD_LIMIT = failed('A limit is a whole number from 1 on, or "none".', EXIT.usage);
+const BAD_LIMIT = failed('A limit is a whole number of at least 1, or "none".', EXIT.usage);
 
 type LimitChange = Readonly<Partial<Record<KeyLimitName, number | null>>>;
 

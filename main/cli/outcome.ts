@@ -5,9 +5,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'Done.',
-  1: 'The command failed, or what it checked is not well. Standard error says why.',
+  1: 'The command failed, or found a problem. Standard error says why.',
   2: 'The command line is wrong. Nothing was done.',
-  3: 'No gateway runs with this data directory.',
+  3: 'No gateway is running with this data directory.',
 };
 
 /** The result of a command, printed by the caller. */

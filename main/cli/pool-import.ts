@@ -89,10 +89,10 @@ interface Imported {
 
 function importText({ imported, there, loopback }: Imported): string {
   return [
-    `Taken over: ${imported} machines. ${FILE} stays as it is, and is not read any more.`,
-    ...(there === 0 ? [] : [`In the pool before: ${there}.`]),
+    `Imported: ${imported} machines. ${FILE} stays as it is, and is no longer read.`,
+    ...(there === 0 ? [] : [`Already in the pool: ${there}.`]),
     ...(loopback === 0
       ? []
-      : [`Left out: ${loopback} that reported over loopback; no other gateway could reach them.`]),
+      : [`Skipped: ${loopback} that reported over loopback; no other gateway could reach them.`]),
   ].join('\n');
 }

@@ -34,7 +34,10 @@ function poolText({ gateway, database, problem, gateways, totals }: PoolReport):
     const work = `${each.machines} machines, ${each.verified} verified by it, ${each.leases} leases`;
     return `  ${each.host.padEnd(width)}  ${each.version}  ${seen}, ${lag}, ${work}, ${servedText(each)}${self}`;
   });
-  const state = database === 'connected' ? 'The database answers.' : (problem ?? 'It is away.');
+  const state =
+    database === 'connected'
+      ? 'The database answers.'
+      : (problem ?? 'The database does not answer.');
   return [
     state,
     `Gateways, as of the last answer: ${gateways.length}`,

@@ -74,7 +74,7 @@ export async function ask<Body>(dataDirectory: string, call: Call): Promise<Aske
 export function noneRuns(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
-  const message = `No gateway runs with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
+  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 

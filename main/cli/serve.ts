@@ -104,7 +104,7 @@ function logVoice(log: Log): Voice {
 }
 
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
-  print(`Switchyard runs. Base URL for your apps: ${baseUrl}`);
+  print(`Switchyard is running. Base URL for your apps: ${baseUrl}`);
   print(`Window: ${host.controlLink()}`);
   print('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));

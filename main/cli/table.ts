@@ -66,7 +66,12 @@ export const COMMANDS: readonly Command[] = [
     arguments: [],
     options: withJson(
       { name: 'follow', short: 'f', summary: 'Go on with new lines as they come.' },
-      { name: 'lines', short: 'n', value: 'count', summary: 'Lines to begin with; 50.' },
+      {
+        name: 'lines',
+        short: 'n',
+        value: 'count',
+        summary: 'How many lines to start with; 50 by default.',
+      },
     ),
     run: logs,
   },
@@ -123,7 +128,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'leave',
-    summary: 'Report to no other gateway any more.',
+    summary: 'Leave the gateway that this machine has joined.',
     arguments: [],
     options: withJson(),
     run: leave,
@@ -162,7 +167,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'service',
     summary: 'Run the gateway as a service that starts by itself.',
     details:
-      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" ends with code 0 while the service runs, otherwise 1.',
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" ends with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
     options: withJson(
       {

@@ -12,7 +12,7 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   const service = await removeOwnService(input);
   if (service?.kind === 'failed') return service;
   const running = findRunning(dataDirectory);
-  if (running !== null) return failed(`Switchyard runs at ${running.url}: stop it first.`);
+  if (running !== null) return failed(`Switchyard is running at ${running.url}: stop it first.`);
   const done = uninstall(PACKAGE_ROOT, process.platform);
   if (done.kind === 'refused') return failed(done.why);
   const removed = service === null ? [] : ['Removed its service'];

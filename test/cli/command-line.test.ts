@@ -58,7 +58,9 @@ test.each([
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(/^No gateway runs with the data directory .+"switchyard start".+\n$/);
+    expect(stderr).toMatch(
+      /^No gateway is running with the data directory .+"switchyard start".+\n$/,
+    );
     expect(readdirSync(directory)).toEqual([]);
   },
 );

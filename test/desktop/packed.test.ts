@@ -307,7 +307,7 @@ describe('the packed program under plain Node', () => {
     expect(await ended).toBe(0);
     const none = startPacked(['--cli', '--', 'status'], temporaryDirectory());
     expect(await none.ended).toBe(3);
-    expect(await none.complained).toContain('No gateway runs');
+    expect(await none.complained).toContain('No gateway is running');
   });
 });
 

@@ -59,7 +59,7 @@ test.runIf(hasModes)(
     const directory = temporaryDirectory();
     chmodSync(directory, 0o755);
     const cli = startCli({ DATA_DIR: directory, PORT: '0' });
-    await cli.printed(/(Switchyard runs)/);
+    await cli.printed(/(Switchyard is running)/);
     cli.kill('SIGTERM');
     const { stderr } = await cli.ended;
     expect(stderr).toBe(
@@ -99,7 +99,7 @@ test('a key in a running directory is never left half written', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'control-token.new'), 'half of a');
   const cli = startCli({ DATA_DIR: directory, PORT: '0' });
-  await cli.printed(/(Switchyard runs)/);
+  await cli.printed(/(Switchyard is running)/);
   cli.kill('SIGTERM');
   expect((await cli.ended).code).toBe(0);
   expect(readFileSync(join(directory, 'control-token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);

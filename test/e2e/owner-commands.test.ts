@@ -102,7 +102,7 @@ test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdl
     const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(
-      new RegExp(`^No gateway runs with the data directory ${DATA_DIR}\\. .*\\n$`),
+      new RegExp(`^No gateway is running with the data directory ${DATA_DIR}\\. .*\\n$`),
     );
   },
 );

@@ -25,7 +25,7 @@ function end() {
 }
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (text, ...rest) => {
-  if (!String(text).includes('Switchyard runs.')) return true;
+  if (!String(text).includes('Switchyard is running.')) return true;
   end();
 };
 `;

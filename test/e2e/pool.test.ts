@@ -166,7 +166,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     gateway.cli.kill('SIGTERM');
     await gateway.cli.ended;
     const again = await runCli(settings, 'pool', 'import');
-    expect(again.stdout).toMatch(/Taken over: 0 machines.*\nIn the pool before: 1\.\n/);
+    expect(again.stdout).toMatch(/Imported: 0 machines.*\nAlready in the pool: 1\.\n/);
   });
 
   test('a gateway that is stopped hands its work over at once and keeps nothing of its own in a file', async () => {

@@ -235,7 +235,7 @@ test('"open" after a gateway that was killed ends with code 3, too', async () =>
   await cli.ended;
   const { code, stderr } = await runCli({ DATA_DIR: directory }, 'open');
   expect(code).toBe(3);
-  expect(stderr).toContain('No gateway runs');
+  expect(stderr).toContain('No gateway is running');
 });
 
 test('"open" never shows the control token to another program on the port of a gateway that was killed', async () => {

@@ -22,7 +22,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
   const { words, options } = input;
   const isSystem = options['system'] === true;
   if (isSystem && process.platform !== 'linux') {
-    return failed('"--system" is for systemd; here a service is always one of its user.');
+    return failed('"--system" is for systemd; here a service always belongs to its user.');
   }
   const program = thisProgram(input);
   const chosen = isSystem ? systemService(program) : serviceOfUser(program, input);
@@ -80,7 +80,7 @@ async function install(chosen: Service, { env, dataDirectory }: Input): Promise<
       `${file} is written, but the service does not start.\n${failure}\nSee ${chosen.log}`,
     );
   }
-  const lines = [`Installed ${file}; the service runs.`, ...notes, ...unseenVariables(env)];
+  const lines = [`Installed ${file}; the service is running.`, ...notes, ...unseenVariables(env)];
   return answer({ file, notes: lines.slice(1) }, lines.join('\n'));
 }
 
@@ -88,7 +88,7 @@ const ALREADY_RUNS =
   'A gateway runs already with this data directory: stop it first, then the service can take its place.';
 
 const NO_MANAGER =
-  'No service was installed, because systemd cannot be reached here. Have what starts services on this system run "switchyard start" instead.';
+  'No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "switchyard start" instead.';
 
 /** Null where the manager answers. */
 async function whyUnreachable({ reachable }: Service): Promise<string | null> {
@@ -136,7 +136,7 @@ async function status({ file, isActive, log }: Service): Promise<CommandOutcome>
   const isRunning = isInstalled && (await runAll([isActive])) === null;
   const data = { file, isInstalled, isRunning };
   if (!isInstalled) return answer(data, 'The service is not installed.', EXIT.failed);
-  if (isRunning) return answer(data, `The service runs (${file}). Its log: ${log}`);
+  if (isRunning) return answer(data, `The service is running (${file}). Its log: ${log}`);
   return answer(
     data,
     `The service is installed (${file}), but does not run: see ${log}`,

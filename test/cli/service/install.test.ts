@@ -59,7 +59,7 @@ test.runIf(isLinux)(
     expect([before.code, before.stdout]).toEqual([1, 'The service is not installed.\n']);
     const { code, stdout, stderr } = await run('install');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`Installed ${unit}; the service runs.`);
+    expect(stdout).toContain(`Installed ${unit}; the service is running.`);
     expect(stdout).toContain('loginctl enable-linger');
     expect(readFileSync(unit, 'utf8')).toContain(`SWITCHYARD_DATA_DIR=${dataDirectory}`);
     expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.js" "start"$/m);
