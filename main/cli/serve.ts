@@ -65,7 +65,7 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
     return addresses;
   }
   host.askForModels();
-  const onError = (why: string) => log('warn', 'systemd was not told', { why });
+  const onError = (why: string) => log('warn', 'systemd_not_notified', { why });
   const send = notifySystemd(env, onError);
   const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });
   stopOnSignal(() => {
