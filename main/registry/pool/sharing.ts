@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { piecesOf } from '../store/pieces.ts';
+import { ANSWERS_AT_ONCE, piecesOf } from '../store/pieces.ts';
 import type { Lease, Pool } from '../store/postgres/pool-client.ts';
 import type { PoolChanges } from '../store/postgres/protocol.ts';
 import type { StoreChange } from '../store/store.ts';
@@ -46,7 +46,7 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
   async function writeMissed(writeAgain: (id: string) => Promise<void>): Promise<void> {
     const ids = [...unwritten];
     unwritten.clear();
-    for (const piece of piecesOf(ids)) await Promise.all(piece.map(writeAgain));
+    for (const piece of piecesOf(ids, ANSWERS_AT_ONCE)) await Promise.all(piece.map(writeAgain));
   }
 
   return {

@@ -1,6 +1,6 @@
 import { createTurns } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { piecesOf } from '../pieces.ts';
+import { MACHINES_AT_ONCE, piecesOf } from '../pieces.ts';
 import { readChanges } from './reading.ts';
 import type { PoolChanges, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
@@ -91,7 +91,7 @@ async function handOn(changes: PoolChanges, onChanges: ReaderDeps['onChanges']):
   const count = enrollments.length + Object.keys(documents).length + removed.length;
   const isNothing = count === 0 && all === null;
   if (!isNothing) await onChanges({ ...rest, providers: [] });
-  for (const piece of piecesOf(providers))
+  for (const piece of piecesOf(providers, MACHINES_AT_ONCE))
     await onChanges({
       providers: piece,
       enrollments: [],

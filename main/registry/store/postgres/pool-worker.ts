@@ -6,7 +6,7 @@ import { keepLeases } from './lease-keeper.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { meet } from './members.ts';
-import { piecesOf } from '../pieces.ts';
+import { ANSWERS_AT_ONCE, piecesOf } from '../pieces.ts';
 import { createPoolReader, type PoolReader } from './pool-reader.ts';
 import {
   type GatewayFigures,
@@ -129,7 +129,8 @@ const pacedBy = (say: (reply: PacedReply) => void): Paced => ({
 });
 
 function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[]): void {
-  for (const piece of piecesOf(writes)) void delivery.send({ kind: 'settled', writes: piece });
+  for (const piece of piecesOf(writes, ANSWERS_AT_ONCE))
+    void delivery.send({ kind: 'settled', writes: piece });
 }
 
 /**
