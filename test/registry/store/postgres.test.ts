@@ -3,6 +3,8 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { commit, prepareCommits } from '../../../main/registry/store/postgres/commit.ts';
 import { connect, type Connection } from '../../../main/registry/store/postgres/connection.ts';
 import { createLeases } from '../../../main/registry/store/postgres/leases.ts';
+import { meet } from '../../../main/registry/store/postgres/members.ts';
+import { NO_FIGURES } from '../../../main/registry/store/postgres/protocol.ts';
 import { POOL_TIMES } from '../../../main/registry/store/postgres/times.ts';
 import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
 import { IMPATIENT, openingShared, openShared } from '../../support/pool.ts';
@@ -10,6 +12,9 @@ import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.
 import { keep, put } from '../../support/store.ts';
 
 const postgres = usePostgres();
+
+/** Enough that two statements in place of one would have been seen to disagree. */
+const LOOKS = 300;
 
 async function connection(url: string): Promise<Connection> {
   return connect({ url, timeoutMs: 20_000 });
@@ -132,6 +137,28 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await after?.release(database, 'work');
     expect(await other?.take(database, 'work', null)).toBe(3);
     database.destroy();
+  });
+
+  test('the gateways of a pool add up to its totals, whatever they count meanwhile', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const [busy, reader] = await Promise.all([connection(url), connection(url)]);
+    const gateway = (id: string) => ({ id, run: `${id}:1`, host: 'host', version: '1.0.0' });
+    const figures = { ...NO_FIGURES, revision: 0 };
+    const seen: (readonly [number, number])[] = [];
+    async function count(tokens = 1): Promise<void> {
+      await meet(busy, gateway('gw_busy'), { ...figures, tokens });
+      if (seen.length < LOOKS) await count(tokens + 1);
+    }
+    const counting = count();
+    while (seen.length < LOOKS) {
+      const { gateways, totals } = await meet(reader, gateway('gw_b'), figures);
+      seen.push([gateways.reduce((sum, { tokens }) => sum + tokens, 0), totals.tokens]);
+    }
+    await counting;
+    expect(new Set(seen.flat()).size).toBeGreaterThan(1);
+    expect(seen.filter(([summed, total]) => summed !== total)).toEqual([]);
+    for (const each of [busy, reader]) each.destroy();
   });
 
   test('texts that no database takes are stored as what they look like', async () => {

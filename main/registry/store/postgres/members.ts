@@ -2,10 +2,8 @@ import type { Connection } from './connection.ts';
 import {
   type GatewayFigures,
   type GatewayInPool,
-  type GatewayStanding,
   NO_TOTALS,
   type PoolStanding,
-  type PoolTotals,
 } from './protocol.ts';
 
 type Members = Pick<PoolStanding, 'gateways' | 'totals'>;
@@ -43,30 +41,30 @@ export async function meet(
       tokens,
     ],
   );
-  return { gateways: await readGateways(connection), totals: await readTotals(connection) };
+  return readMembers(connection);
 }
 
-/** A gateway that was not there for a day is left out. */
-function readGateways(connection: Connection): Promise<readonly GatewayStanding[]> {
-  return connection.query<GatewayStanding>(
-    `SELECT g.id, g.host, g.version,
-       to_char(g.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
-       floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000)::float8 AS seen_ms,
-       greatest(0, p.revision - g.revision)::float8 AS behind, g.machines::float8 AS machines,
-       g.verified::float8 AS verified, g.in_flight::float8 AS in_flight, g.requests::float8 AS requests,
-       g.answers::float8 AS answers, g.fallbacks::float8 AS fallbacks, g.tokens::float8 AS tokens,
-       (SELECT count(*) FROM switchyard.leases l WHERE l.holder = g.run AND l.until > clock_timestamp())::float8 AS leases
-     FROM switchyard.gateways g, switchyard.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
-     ORDER BY g.host, g.id`,
+/**
+ * One statement sees one moment, so that the gateways add up to the totals. A gateway that was not there for a day is
+ * left out, but what it has served was served.
+ */
+async function readMembers(connection: Connection): Promise<Members> {
+  const [members] = await connection.query<Members>(
+    `SELECT
+       (SELECT coalesce(json_agg(m ORDER BY m.host, m.id), '[]') FROM (
+         SELECT g.id, g.host, g.version,
+           to_char(g.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
+           floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000) AS seen_ms,
+           greatest(0, p.revision - g.revision) AS behind, g.machines, g.verified, g.in_flight, g.requests, g.answers,
+           g.fallbacks, g.tokens,
+           (SELECT count(*) FROM switchyard.leases l WHERE l.holder = g.run AND l.until > clock_timestamp()) AS leases
+         FROM switchyard.gateways g, switchyard.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
+       ) m) AS gateways,
+       (SELECT row_to_json(t) FROM (
+         SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(answers), 0) AS answers,
+           coalesce(sum(fallbacks), 0) AS fallbacks, coalesce(sum(tokens), 0) AS tokens
+         FROM switchyard.gateways
+       ) t) AS totals`,
   );
-}
-
-/** What a gateway that is gone has served was served. */
-async function readTotals(connection: Connection): Promise<PoolTotals> {
-  const [totals] = await connection.query<PoolTotals>(
-    `SELECT coalesce(sum(requests), 0)::float8 AS requests, coalesce(sum(answers), 0)::float8 AS answers,
-       coalesce(sum(fallbacks), 0)::float8 AS fallbacks, coalesce(sum(tokens), 0)::float8 AS tokens
-     FROM switchyard.gateways`,
-  );
-  return totals ?? NO_TOTALS;
+  return members ?? { gateways: [], totals: NO_TOTALS };
 }
