@@ -65,12 +65,8 @@ export interface CancelSignal {
 
 /** An `AbortController` and its signal in one object, at a seventh of the cost; each request has one. */
 export class Cancellation implements CancelSignal {
-  #aborted = false;
+  aborted = false;
   #listeners: readonly (() => void)[] = [];
-
-  get aborted(): boolean {
-    return this.#aborted;
-  }
 
   addEventListener(_event: 'abort', listener: () => void): void {
     this.#listeners = [...this.#listeners, listener];
@@ -82,8 +78,8 @@ export class Cancellation implements CancelSignal {
 
   /** A listener that an earlier listener removes is not called. */
   abort(): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
+    if (this.aborted) return;
+    this.aborted = true;
     for (const listener of this.#listeners) if (this.#listeners.includes(listener)) listener();
     this.#listeners = [];
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type Circuits, createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createHealthChecks } from '../../main/gateway/circuits/health-checks.ts';
 import { createManualClock } from '../support/clock.ts';
+import { UNWATCHED } from '../support/circuits.ts';
 
 const ID = 'hosted_a';
 const STEP_MS = 250;
@@ -63,8 +64,8 @@ async function live(
   const circuits = createCircuits({
     clock,
     random: () => random,
-    limits: () => limits,
-    changed() {},
+    config: () => ({ circuit: limits }),
+    ...UNWATCHED,
     opened(id, how) {
       if (how.isFirst) openedMs.push(clock.ticks());
       healthChecks.opened(id, how);

@@ -6,6 +6,7 @@ import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createManualClock } from '../support/clock.ts';
 import type { Ask, Behaviour } from '../support/routing-table.ts';
 import { createMemoryWorld } from '../support/routing-worlds.ts';
+import { UNWATCHED } from '../support/circuits.ts';
 
 const ids = new Set(UPSTREAM_IDS);
 const FAILURES: readonly Behaviour[] = [
@@ -81,8 +82,8 @@ test.each([
     const circuits = createCircuits({
       clock,
       random: () => dice,
-      limits: () => limits,
-      changed() {},
+      config: () => ({ circuit: limits }),
+      ...UNWATCHED,
       opened() {},
     });
     const cooldownAfterFailure = () => {

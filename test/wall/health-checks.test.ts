@@ -17,6 +17,7 @@ import {
   type UpstreamGet,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { UNWATCHED } from '../support/circuits.ts';
 
 const DEAD = error(503, 'out of order');
 const MINUTE_MS = 60_000;
@@ -199,7 +200,13 @@ describe('an upstream whose circuit is open', () => {
       ttftSlowThreshold: 9,
     };
     const make = () =>
-      createCircuits({ clock, random: () => 0.5, limits: () => limits, changed() {}, opened() {} });
+      createCircuits({
+        clock,
+        random: () => 0.5,
+        config: () => ({ circuit: limits }),
+        ...UNWATCHED,
+        opened() {},
+      });
     const before = make();
     const failure = { kind: 'failure', error: 'x', silentMs: 0, costMs: 0 } as const;
     before.record('hosted_a', { serial: 0 }, failure);

@@ -25,6 +25,8 @@ import {
   firstContent,
   hedgeLost,
   type Limits,
+  type Opening,
+  openingOf,
   record,
   type Result,
 } from './transitions.ts';
@@ -98,7 +100,8 @@ export interface Circuits {
     permit: Permit,
     took: { readonly silentMs: number; readonly slowMs: number },
   ): void;
-  record(id: string, permit: Permit, result: Result): void;
+  /** `at`: when the call ended; left out: now. */
+  record(id: string, permit: Permit, result: Result, at?: DualTime): void;
   /** Adds the exclusion that a failure calls for, if any. */
   excludeAfter(
     id: string,
@@ -128,32 +131,18 @@ export interface CircuitsDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly limits: () => Limits;
-  /** Called after each change. */
-  readonly changed: () => void;
+  readonly config: () => { readonly circuit: Limits };
+  /** Windows, which hear of each change while there are any. */
+  readonly watchers: Watchers;
+  /** Called at the first change, and at the first one after each `save`. */
+  readonly unsaved: () => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
 
-export interface Opening {
-  /** It was closed; otherwise its probe has failed. */
-  readonly isFirst: boolean;
-  /** Callers waited for it in vain: a passed health check does not show that it answers requests. */
-  readonly wasSilent: boolean;
-}
-
-/** Null if it has not opened. The failure of a forced probe does not count as an opening. */
-function openingOf(before: Breaker, after: Breaker, limits: () => Limits): Opening | null {
-  if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
-  if (before.state.kind === 'probing') {
-    if (before.state.isForced) return null;
-    return {
-      isFirst: false,
-      wasSilent: after.state.consecutiveOpens > before.state.consecutiveOpens,
-    };
-  }
-  const { consecutiveSlow } = after.health;
-  return { isFirst: true, wasSilent: consecutiveSlow >= limits().ttftSlowThreshold };
+export interface Watchers {
+  readonly isWatched: boolean;
+  changed(): void;
 }
 
 /**
@@ -164,10 +153,10 @@ export function isRemoved(id: string, circuits: Circuits): boolean {
   return circuits.at(id).breaker.health.requests === 0;
 }
 
-function conditionsOf({ clock, limits, random }: CircuitsDeps, excusedMs = 0): Conditions {
-  const given = limits();
-  const ttftThresholdMs = given.ttftThresholdMs + excusedMs;
-  return { now: dualTimeOf(clock), limits: { ...given, ttftThresholdMs }, random: random() };
+function conditionsOf({ config, random }: CircuitsDeps, now: DualTime, excusedMs = 0): Conditions {
+  const { circuit } = config();
+  const ttftThresholdMs = circuit.ttftThresholdMs + excusedMs;
+  return { now, limits: { ...circuit, ttftThresholdMs }, random: random() };
 }
 
 function excludedFor(reason: Excluded['reason'], waitMs: number, { ticks }: DualTime): Excluded {
@@ -192,26 +181,46 @@ function openAt({ breaker }: Circuit, now: DualTime): Excluded | null {
   return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
 }
 
+function excludedAt(circuit: Circuit, model: string, now: DualTime): Excluded | null {
+  return exclusionAt(circuit, model, now) ?? openAt(circuit, now);
+}
+
+function createNotice({ watchers, unsaved }: Pick<CircuitsDeps, 'watchers' | 'unsaved'>) {
+  let isSaved = true;
+  return {
+    changed(): void {
+      if (watchers.isWatched) watchers.changed();
+      if (!isSaved) return;
+      isSaved = false;
+      unsaved();
+    },
+    saved(): void {
+      isSaved = true;
+    },
+  };
+}
+
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 export function createCircuits(deps: CircuitsDeps): Circuits {
-  const { clock, limits, changed, opened } = deps;
+  const { clock, config, opened } = deps;
+  const notice = createNotice(deps);
   const circuits = new Map<string, Circuit>();
   let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => dualTimeOf(clock);
+  const conditionsAt = (time: DualTime, excusedMs?: number) => conditionsOf(deps, time, excusedMs);
 
   function change(id: string, next: (before: Breaker) => Breaker): void {
     const circuit = at(id);
     const breaker = next(circuit.breaker);
     if (breaker === circuit.breaker) return;
     circuits.set(id, { ...circuit, breaker });
-    changed();
-    const opening = openingOf(circuit.breaker, breaker, limits);
+    notice.changed();
+    if (breaker.state.kind !== 'open') return;
+    const opening = openingOf(circuit.breaker, breaker, config().circuit);
     if (opening !== null) opened(id, opening);
   }
-
-  const conditions = (excusedMs?: number) => conditionsOf(deps, excusedMs);
 
   function admitBy(
     admitting: typeof admit,
@@ -234,21 +243,22 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     epoch: () => epoch,
     admit: (...args) => admitBy(admit, 'heeded', ...args),
     admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
-    exclusionOf(id, model) {
-      const [circuit, time] = [at(id), now()];
-      return exclusionAt(circuit, model, time) ?? openAt(circuit, time);
-    },
+    exclusionOf: (id, model) => excludedAt(at(id), model, now()),
     admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
     admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
     sent: (id) => change(id, sent),
     firstContent(id, permit, { ttftMs, slowMs }) {
-      change(id, (before) => firstContent(before, permit, ttftMs, conditions(ttftMs - slowMs)));
+      change(id, (before) =>
+        firstContent(before, permit, ttftMs, conditionsAt(now(), ttftMs - slowMs)),
+      );
     },
     hedgeLost(id, permit, { silentMs, slowMs }) {
-      change(id, (before) => hedgeLost(before, permit, silentMs, conditions(silentMs - slowMs)));
+      change(id, (before) =>
+        hedgeLost(before, permit, silentMs, conditionsAt(now(), silentMs - slowMs)),
+      );
     },
-    record(id, permit, result) {
-      change(id, (before) => record(before, permit, result, conditions()));
+    record(id, permit, result, endedAt = now()) {
+      change(id, (before) => record(before, permit, result, conditionsAt(endedAt)));
     },
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
@@ -256,23 +266,26 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       if (requested === null || of.epoch < circuit.epoch) return;
       const exclusions = withExclusion(circuit.exclusions, requested, of.model, now());
       circuits.set(id, { ...circuit, exclusions });
-      changed();
+      notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset(id) {
       epoch += 1;
       circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
-      changed();
+      notice.changed();
     },
     put(id, known) {
       circuits.set(id, { ...at(id), ...known });
-      changed();
+      notice.changed();
     },
     forget(id) {
-      if (circuits.delete(id)) changed();
+      if (circuits.delete(id)) notice.changed();
     },
     ids: () => circuits.keys(),
-    save: () => encodedCircuits(circuits, now()),
+    save() {
+      notice.saved();
+      return encodedCircuits(circuits, now());
+    },
     restore(saved) {
       for (const [id, known] of decodedCircuits(saved, now()))
         circuits.set(id, { ...known, epoch });

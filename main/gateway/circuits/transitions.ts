@@ -209,3 +209,24 @@ function grownMs({ cooldownMs }: Limits, consecutiveOpens: number, random: numbe
     Math.min(cooldownMs * 2 ** (consecutiveOpens - 1), capMs) * (0.9 + 0.2 * random),
   );
 }
+
+export interface Opening {
+  /** It was closed; otherwise its probe has failed. */
+  readonly isFirst: boolean;
+  /** Callers waited for it in vain: a passed health check does not show that it answers requests. */
+  readonly wasSilent: boolean;
+}
+
+/** Null if it has not opened. The failure of a forced probe does not count as an opening. */
+export function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | null {
+  if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
+  if (before.state.kind === 'probing') {
+    if (before.state.isForced) return null;
+    return {
+      isFirst: false,
+      wasSilent: after.state.consecutiveOpens > before.state.consecutiveOpens,
+    };
+  }
+  const { consecutiveSlow } = after.health;
+  return { isFirst: true, wasSilent: consecutiveSlow >= limits.ttftSlowThreshold };
+}

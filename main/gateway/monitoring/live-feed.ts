@@ -15,6 +15,8 @@ import type { StatsView } from './counters.ts';
 export interface LiveFeed {
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
+  /** Without subscribers nothing needs to be told of a change. */
+  readonly isWatched: boolean;
   requestChanged(id: string): void;
   requestRemoved(id: string): void;
   /** For changes other than of requests, such as a warm-up or a setting. */
@@ -36,7 +38,6 @@ export interface LiveSources {
 
 const INTERVAL_MS = 250;
 
-/** Without subscribers a change costs one comparison. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
   const { clock, status, inFlight, sightings, rows, providers, outcomes, app, watched } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
@@ -68,8 +69,13 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
     for (const listener of listeners) listener(delta);
   }
 
-  return {
-    snapshot: () => ({
+  function setWatched(isWatched: boolean): void {
+    feed.isWatched = isWatched;
+    watched(isWatched);
+  }
+
+  const feed = {
+    snapshot: (): LiveSnapshot => ({
       kind: 'snapshot',
       status: status(),
       inFlight: inFlight(),
@@ -79,23 +85,25 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       outcomes: outcomes(),
       app: app(),
     }),
-    subscribe(listener) {
+    isWatched: false,
+    subscribe(listener: (event: LiveEvent) => void) {
       listeners.add(listener);
-      if (listeners.size === 1) watched(true);
+      if (listeners.size === 1) setWatched(true);
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) watched(false);
+        if (listeners.delete(listener) && listeners.size === 0) setWatched(false);
       };
     },
-    requestChanged(id) {
+    requestChanged(id: string) {
       if (listeners.size === 0) return;
       changedIds.add(id);
       schedule();
     },
-    requestRemoved(id) {
+    requestRemoved(id: string) {
       if (listeners.size === 0) return;
       removedIds.add(id);
       schedule();
     },
     changed: schedule,
   };
+  return feed;
 }

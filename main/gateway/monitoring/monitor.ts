@@ -86,14 +86,23 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
+  const feed = createLiveFeed({
+    clock,
+    status: () => status('0'),
+    inFlight: () => stats.view().inFlight,
+    sightings: () => deps.sightings().view(),
+    watched: (isWatched) => deps.sightings().watched(isWatched),
+    rows: () => logs.rows(),
+    providers: deps.summary,
+    outcomes: () => outcomes.view(),
+    app,
+  });
   const own = createCircuits({
     clock,
     random: deps.random,
-    limits: () => config().circuit,
-    changed() {
-      state.changed();
-      feed.changed();
-    },
+    config,
+    watchers: feed,
+    unsaved: () => state.changed(),
     opened: deps.opened,
   });
   const circuits = deps.share?.(own) ?? own;
@@ -128,17 +137,6 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       budgetAt: (id) => budgets.at(id),
     });
   };
-  const feed = createLiveFeed({
-    clock,
-    status: () => status('0'),
-    inFlight: () => stats.view().inFlight,
-    sightings: () => deps.sightings().view(),
-    watched: (isWatched) => deps.sightings().watched(isWatched),
-    rows: () => logs.rows(),
-    providers: deps.summary,
-    outcomes: () => outcomes.view(),
-    app,
-  });
   const traffic = createTraffic();
   const logs = createRequestLogs({
     ...deps,

@@ -121,9 +121,8 @@ class RequestSpan implements RequestObserver {
     this.#context = trace.setSpan(parent, this.#span);
   }
 
-  traceparent(): string {
-    return headerOf({ ...this.#span.spanContext(), spanId: this.#spans.ids.plan() });
-  }
+  readonly traceparent = () =>
+    headerOf({ ...this.#span.spanContext(), spanId: this.#spans.ids.plan() });
 
   attemptStarted(start: AttemptStart): AttemptObserver {
     const { upstream, provider, model } = start.target;
@@ -166,9 +165,7 @@ class AttemptSpan implements AttemptObserver {
     this.#observer = observer;
   }
 
-  traceparent(): string {
-    return headerOf(this.#span.spanContext());
-  }
+  readonly traceparent = () => headerOf(this.#span.spanContext());
 
   polled(): void {
     this.#span.addEvent('switchyard.poll');

@@ -30,6 +30,8 @@ export interface RequestLogs {
 
 /** Receives the ids of rows to be sent to windows. */
 export interface RowListener {
+  /** Whether there is a window. */
+  readonly isWatched: boolean;
   requestChanged(id: string): void;
   requestRemoved(id: string): void;
 }
@@ -55,6 +57,8 @@ export interface RequestLogDeps {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & { attempts: Mutable<AttemptRow>[] };
 
+type OnEnd = (row: MutableRow, wallMs: number) => void;
+
 /** Callers choose model names, and each row goes to every window. */
 const MAX_MODEL_LENGTH = 200;
 const MAX_ENDED_ROWS = 100;
@@ -68,14 +72,14 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const ended: string[] = before.map(({ id }) => id);
   let next = ended.length % MAX_ENDED_ROWS;
 
-  function onEnd(row: MutableRow): void {
+  function onEnd(row: MutableRow, wallMs: number): void {
     const oldest = ended[next];
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
     deps.outcomes.ended(row);
     stats.ended(row.state === 'done', (row.tokens?.input ?? 0) + (row.tokens?.output ?? 0));
     writeRequestLine(row, deps.log);
-    deps.usage.requestEnded(row);
+    deps.usage.requestEnded(row, wallMs);
     deps.traffic.requestEnded(row);
     if (oldest === undefined) return;
     rows.delete(oldest);
@@ -106,7 +110,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
       rows.set(id, row);
       deps.usage.requested(key);
       stats.accepted();
-      listener.requestChanged(id);
+      if (listener.isWatched) listener.requestChanged(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
     rows: () => [...rows.values()].toReversed(),
@@ -114,26 +118,18 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
 }
 
 class OpenRequest implements RequestObserver {
+  readonly traceparent = null;
   readonly row: MutableRow;
   /** In clock ticks. */
   readonly begunAt: number;
   readonly deps: RequestLogDeps;
-  readonly #onEnd: (row: MutableRow) => void;
+  readonly #onEnd: OnEnd;
 
-  constructor(
-    row: MutableRow,
-    begunAt: number,
-    deps: RequestLogDeps,
-    onEnd: (row: MutableRow) => void,
-  ) {
+  constructor(row: MutableRow, begunAt: number, deps: RequestLogDeps, onEnd: OnEnd) {
     this.row = row;
     this.begunAt = begunAt;
     this.deps = deps;
     this.#onEnd = onEnd;
-  }
-
-  traceparent(): null {
-    return null;
   }
 
   attemptStarted(start: AttemptStart): AttemptObserver {
@@ -142,15 +138,16 @@ class OpenRequest implements RequestObserver {
 
   answering(head: Parameters<RequestObserver['answering']>[0]): void {
     Object.assign(this.row, head);
-    if (head.fallbackReason !== 'none') this.deps.stats.fellBack();
     this.changed();
+    if (head.fallbackReason !== 'none') this.deps.stats.fellBack();
   }
 
   ended(state: Exclude<RequestRow['state'], 'running'>): void {
     this.row.state = state;
-    this.row.endMs = this.msAt(this.deps.clock.ticks());
+    const { ticks, wallMs } = dualTimeOf(this.deps.clock);
+    this.row.endMs = this.msAt(ticks);
     this.changed();
-    this.#onEnd(this.row);
+    this.#onEnd(this.row, wallMs);
   }
 
   used(tokens: Tokens): void {
@@ -163,7 +160,8 @@ class OpenRequest implements RequestObserver {
   }
 
   changed(): void {
-    this.deps.listener.requestChanged(this.row.id);
+    const { listener } = this.deps;
+    if (listener.isWatched) listener.requestChanged(this.row.id);
   }
 }
 
@@ -177,6 +175,7 @@ function both(a: Tokens, b: Tokens): Tokens {
 }
 
 class OpenAttempt implements AttemptObserver {
+  readonly traceparent = null;
   readonly #request: OpenRequest;
   readonly #start: AttemptStart;
   readonly #row: Mutable<AttemptRow>;
@@ -210,13 +209,9 @@ class OpenAttempt implements AttemptObserver {
     const { row } = request;
     row.attemptCount += 1;
     if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
+    request.changed();
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
-    request.changed();
-  }
-
-  traceparent(): null {
-    return null;
   }
 
   polled(): void {
@@ -242,19 +237,19 @@ class OpenAttempt implements AttemptObserver {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
     const { stats, latencies, routed } = this.#request.deps;
     const { provider } = this.#start.target;
-    this.#row.endMs = this.#request.msAt(end.endedAt);
+    this.#row.endMs = this.#request.msAt(end.endedAt.ticks);
     this.#row.reason = reason;
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
     if (tokens !== null) this.#request.used(tokens);
+    this.#request.changed();
     if (!isRecalled) this.#report(end);
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
       if (verdict !== 'neutral') routed(provider, verdict);
     }
-    this.#request.changed();
   }
 
   #report({ verdict, tokens, endedAt }: AttemptEnd): void {
@@ -263,6 +258,7 @@ class OpenAttempt implements AttemptObserver {
     const { startMs, reason } = this.#row;
     const contentMs = this.#contentAt === null ? null : this.#contentAt - begunAt;
     const end: EndedCall = {
+      atMs: endedAt.wallMs,
       upstream,
       provider,
       model: model.slice(0, MAX_MODEL_LENGTH),
@@ -273,7 +269,7 @@ class OpenAttempt implements AttemptObserver {
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
-      outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt) - Math.round(contentMs),
+      outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt.ticks) - Math.round(contentMs),
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }

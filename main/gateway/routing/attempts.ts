@@ -1,7 +1,7 @@
 import type { AttemptCause } from '#shared/live.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
@@ -43,7 +43,7 @@ export class RequestAttempts {
   /** The header of the next call to `target`; null leaves the caller's as it is. */
   traceparent(target: AttemptTarget): string | null {
     const open = this.#open.find((attempt) => !attempt.hasEnded && attempt.isAt(target));
-    return (open?.observer ?? this.#observer).traceparent();
+    return (open?.observer ?? this.#observer).traceparent?.() ?? null;
   }
 
   /** To be called when a call was sent; a further poll of a starting upstream belongs to its open attempt. */
@@ -51,10 +51,9 @@ export class RequestAttempts {
     target: AttemptTarget,
     permits: Permits,
     cause: AttemptCause,
-    { engineCall, hasLeft }: CallFacts = UNWATCHED,
+    { engineCall, sentAt: calledAt, hasLeft }: CallFacts,
   ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
-    const calledAt = this.#deps.clock.ticks();
     const open = this.#openAt(target);
     if (open !== undefined) {
       open.polled(calledAt, hasLeft);
@@ -88,13 +87,13 @@ export class RequestAttempts {
 }
 
 interface CallFacts {
+  /** In clock ticks. */
+  readonly sentAt: number;
   /** Null where no engine's silence is watched. */
   readonly engineCall: EngineCall | null;
   /** False while it is certain that the upstream knows nothing of the call. */
   readonly hasLeft: () => boolean;
 }
-
-const UNWATCHED: CallFacts = { engineCall: null, hasLeft: () => true };
 
 /** Ended by the first of `failed`, `succeeded`, `broken`, `cancelled`, `hedgeLost` and `end`; later ones are ignored. */
 export class Attempt {
@@ -119,7 +118,7 @@ export class Attempt {
       readonly permits: Permits;
       readonly cause: AttemptCause;
       readonly calledAt: number;
-    } & CallFacts,
+    } & Omit<CallFacts, 'sentAt'>,
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
@@ -165,7 +164,7 @@ export class Attempt {
   answering(contentAt: number | null): void {
     this.#engineCall?.content();
     // The request must not stay in memory for as long as the answer goes on.
-    this.#hasLeft = UNWATCHED.hasLeft;
+    this.#hasLeft = () => true;
     this.observer.answering(contentAt);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
@@ -176,16 +175,22 @@ export class Attempt {
   }
 
   /** `wasSilent`: it timed out without any content; `error` may be shown. */
-  failed(failure: Failure, wasSilent: boolean, error: string | null = failure.detail): void {
-    const endedAt = this.#deps.clock.ticks();
-    const ms = endedAt - this.#calledAt;
+  failed(
+    failure: Failure,
+    {
+      wasSilent,
+      ...shown
+    }: { readonly wasSilent: boolean } & Pick<AttemptEnd, 'error' | 'endedAt'>,
+  ): void {
+    const { endedAt } = shown;
+    const ms = endedAt.ticks - this.#calledAt;
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
     const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
     const result = circuitResultOf(failure, { ms, silentMs });
     // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
     const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
-    this.end(failure.reason, result, false, { verdict, error, endedAt });
+    this.end(failure.reason, result, false, { verdict, ...shown });
   }
 
   succeeded(): void {
@@ -242,10 +247,10 @@ export class Attempt {
     this.#engineCall?.ended();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
-    const at = endedAt ?? clock.ticks();
+    const at: DualTime = endedAt ?? dualTimeOf(clock);
     const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
     for (const { id, permit } of forPool ? heldBy(this.#permits) : [own]) {
-      if (!isRemoved(id, circuits)) circuits.record(id, permit, result);
+      if (!isRemoved(id, circuits)) circuits.record(id, permit, result, at);
     }
     this.observer.ended({
       reason,
@@ -253,7 +258,7 @@ export class Attempt {
       circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
       endedAt: at,
-      latencyMs: isServed ? at - this.#calledAt : null,
+      latencyMs: isServed ? at.ticks - this.#calledAt : null,
       tokens: this.#tokens,
       isRecalled,
     });

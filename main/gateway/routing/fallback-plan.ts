@@ -28,7 +28,7 @@ export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
   readonly support: EndpointSupport;
   /** Budgets of money: an upstream whose budget is used up is not called. */
-  readonly budgets: { readonly isSpent: (id: UpstreamId) => boolean };
+  readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
@@ -240,12 +240,12 @@ export class FallbackPlan {
 
   #candidateAt(id: UpstreamId): Candidate {
     if (id === 'local') return this.#localCandidate();
-    const { call, remotes, epoch } = this.#request;
-    const { circuits } = this.#deps;
+    const { call, config, remotes, epoch } = this.#request;
+    const { circuits, budgets } = this.#deps;
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return NOT_CONFIGURED[id];
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
-    if (this.#deps.budgets.isSpent(id)) return new SkippedCandidate(id, 'budget');
+    if (budgets.isSpent(id, config)) return new SkippedCandidate(id, 'budget');
     const form = formForRemote(this.#suitability(), upstream);
     if (typeof form === 'string') return new SkippedCandidate(id, form);
     return new SingleCandidate(id, () => remoteCall(form, upstream), { circuits, epoch });

@@ -2,6 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
+import type { DualTime } from '../../platform/clock.ts';
 import type { AnswerMode } from '../upstream/answer-readers.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
@@ -37,8 +38,7 @@ export interface AttemptEnd {
   readonly circuit: CircuitState;
   /** For the registry, which looks at a machine that fails several requests in a row. */
   readonly verdict: 'served' | 'failed' | 'neutral';
-  /** In clock ticks. */
-  readonly endedAt: number;
+  readonly endedAt: DualTime;
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
   /** Null where nothing was used, as far as is known. */
@@ -47,10 +47,13 @@ export interface AttemptEnd {
   readonly isRecalled: boolean;
 }
 
+/** Gives the `traceparent` header of the next call. */
+export type Traceparent = () => string;
+
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
   /** As of a request, for a further poll. */
-  traceparent(): string | null;
+  readonly traceparent: Traceparent | null;
   /** One more call of a starting upstream, which is no request. */
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
@@ -62,8 +65,8 @@ export interface AttemptObserver {
 
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
-  /** The `traceparent` header of the next attempt's request; null leaves the caller's as it is. */
-  traceparent(): string | null;
+  /** Null leaves the caller's as it is. */
+  readonly traceparent: Traceparent | null;
   /** Its first call was sent. */
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */

@@ -1,6 +1,6 @@
 import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Clock, sleep, type CancelSignal } from '../../platform/clock.ts';
+import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
@@ -192,7 +192,7 @@ async function callOnce(
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
-  const attempt = attempts.called(call, permits, cause, { engineCall, hasLeft: sent.hasLeft });
+  const attempt = attempts.called(call, permits, cause, { engineCall, ...sent });
   const again = () => sendAttempt({ ...plan, request: requestOf(false) }, deps, signal).seen;
   const first = await sent.seen;
   const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
@@ -207,13 +207,15 @@ async function callOnce(
       attempt.cancelled();
       return seen;
     default: {
-      const failure = classify(seen, call, clock.now());
+      const endedAt = dualTimeOf(clock);
+      const failure = classify(seen, call, endedAt.wallMs);
       const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
       // Its next calls are not to wait for longer because it gave no sample.
-      if (wasSilent && clock.ticks() < deadline) deps.predictions.confirm(id);
+      if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      if (!isColdStart) attempt.failed(failure, wasSilent, shownError(failure, plan.request));
+      const error = shownError(failure, plan.request);
+      if (!isColdStart) attempt.failed(failure, { wasSilent, error, endedAt });
       return { kind: 'failed', failure };
     }
   }

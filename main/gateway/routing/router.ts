@@ -95,8 +95,9 @@ function routeAnswered(
   const { dispatch } = answered;
   const { upstream } = dispatch.candidate;
   plan.close(dispatch);
+  const outcomes = plan.outcomes(dispatch);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
-  return { ...answered, plan, outcomes: plan.outcomes(dispatch) };
+  return { ...answered, plan, outcomes };
 }
 
 /** With no candidate left, the excluded upstream that comes back soonest is called all the same. */
@@ -144,7 +145,7 @@ function warmUpAfter(
       each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
   );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
-  const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand');
+  const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
   const { request } = call;
   if (keepsModel({ request, config }) && !servesModel(upstream, request.model)) return;

@@ -6,6 +6,7 @@ import {
   createAssemblingReader,
   createBytesReader,
   createStreamReader,
+  MORE,
 } from './body-readers.ts';
 import type { AnswerFormat } from './endpoint.ts';
 
@@ -74,11 +75,9 @@ export function createSniffingReader(readers: {
         chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
         return chosen.push(blanks.take());
       }
-      if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
+      if (blanks.length <= MAX_BLANK_BYTES) return MORE;
       return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
     },
     end: () => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
-    hasContent: () => chosen?.hasContent() ?? false,
-    wasSilent: () => chosen?.wasSilent() ?? false,
   };
 }

@@ -13,6 +13,7 @@ import {
   type BodyReader,
   type CommittedStart,
   createErrorReader,
+  isAssembling,
   type Progress,
 } from './body-readers.ts';
 import { type AnswerMode, readerFor, bodyKind } from './answer-readers.ts';
@@ -80,10 +81,14 @@ interface AttemptDeps {
 }
 
 export interface SentAttempt {
+  /** In clock ticks. */
+  readonly sentAt: number;
   readonly seen: Promise<Seen>;
   /** False while it is certain that the upstream knows nothing of the call. */
   readonly hasLeft: () => boolean;
 }
+
+const CANCELLED = Promise.resolve<Seen>({ kind: 'cancelled' });
 
 /**
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
@@ -94,14 +99,15 @@ export function sendAttempt(
   deps: AttemptDeps,
   signal: CancelSignal,
 ): SentAttempt {
-  if (signal.aborted) return { seen: Promise.resolve({ kind: 'cancelled' }), hasLeft: () => false };
+  if (signal.aborted) return { sentAt: deps.clock.ticks(), seen: CANCELLED, hasLeft: () => false };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
   const pending = new PendingCall(plan, deps, resolve, signal);
   pending.send(false);
-  return { seen, hasLeft: () => pending.hasLeft() };
+  return { sentAt: pending.sentAt, seen, hasLeft: () => pending.hasLeft() };
 }
 
 class PendingCall implements ResponseListener {
+  readonly sentAt: number;
   readonly #plan: AttemptPlan;
   readonly #deps: AttemptDeps;
   readonly #resolve: (seen: Seen) => void;
@@ -121,12 +127,13 @@ class PendingCall implements ResponseListener {
     resolve: (seen: Seen) => void,
     signal: CancelSignal,
   ) {
-    const { clock } = deps;
     this.#plan = plan;
     this.#deps = deps;
     this.#resolve = resolve;
     this.#signal = signal;
-    this.#cancelTimer = clock.after(this.#givenUpAt() - clock.ticks(), this.#onTime);
+    const givenUpAt = this.#givenUpAt();
+    this.sentAt = deps.clock.ticks();
+    this.#cancelTimer = deps.clock.after(givenUpAt - this.sentAt, this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
   }
 
@@ -162,8 +169,9 @@ class PendingCall implements ResponseListener {
   onData(chunk: Buffer): void {
     if (this.#reader === null) return;
     const progress = this.#reader.push(chunk);
-    if (!this.#reader.wasSilent()) this.#lastDataAt = this.#deps.clock.ticks();
-    if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
+    const isSilent = progress.kind === 'more' && progress.brought === 'nothing';
+    if (!isSilent) this.#lastDataAt = this.#deps.clock.ticks();
+    if (this.#contentAt === null && isAssembling(progress)) this.#onFirstContent();
     this.#onProgress(progress);
     // An assembled stream is whole at [DONE]; its connection may end a little later.
     if (progress.kind === 'whole' && this.#exchange !== null)
@@ -287,7 +295,6 @@ function problemOf(status: number, headers: ResponseHeaders, coding: string): st
 
 function unanswered(failure: TransportFailure): Unanswered {
   const { kind, detail } = failure;
-  return kind === 'unreachable' || kind === 'exhausted'
-    ? { kind, detail }
-    : { kind: 'bad', detail };
+  const isUnsent = kind === 'unreachable' || kind === 'exhausted';
+  return isUnsent ? { kind, detail } : { kind: 'bad', detail };
 }

@@ -24,29 +24,37 @@ export interface CommittedStart {
 }
 
 export type Progress =
-  | { readonly kind: 'more' }
+  /**
+   * Nothing can be passed on yet. `nothing`: only comments, which are no sign of progress. `content`: of an answer
+   * that is being assembled; from then on the idle limit applies.
+   */
+  | { readonly kind: 'more'; readonly brought: 'nothing' | 'data' | 'content' }
   | CommittedStart
   /** The first bytes of an answer that is not JSON. */
   | { readonly kind: 'bytes'; readonly first: Buffer }
-  /** A whole JSON answer, validated, or a whole error body. */
-  | { readonly kind: 'whole'; readonly body: Buffer }
+  /** A whole JSON answer, validated, or a whole error body. `isAssembled`: it came as a stream. */
+  | { readonly kind: 'whole'; readonly body: Buffer; readonly isAssembled: boolean }
   | { readonly kind: 'bad'; readonly detail: string };
+
+/** Whether there is content of an answer that is being assembled. */
+export function isAssembling(progress: Progress): boolean {
+  if (progress.kind === 'whole') return progress.isAssembled;
+  return progress.kind === 'more' && progress.brought === 'content';
+}
 
 /** Reads a body up to the point where it may be sent to the caller. */
 export interface BodyReader {
   push(chunk: Buffer): Progress;
   end(): Progress;
-  /** Whether content has arrived, although the answer is not whole: from then on the idle limit applies. */
-  hasContent(): boolean;
-  /** Whether the last chunk brought only comments, which are no sign of progress. */
-  wasSilent(): boolean;
 }
 
 /** Limit of a whole answer in memory. Joining the pieces of twice as much blocks for 40 ms. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-const MORE: Progress = { kind: 'more' };
+export const MORE: Progress = { kind: 'more', brought: 'data' };
+const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
+const CONTENT: Progress = { kind: 'more', brought: 'content' };
 const bad = (detail: string): Progress => ({ kind: 'bad', detail });
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
@@ -84,11 +92,9 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
   const held = new ByteBuffer();
   const ends: number[] = [];
 
-  function hold(events: readonly Buffer[]): void {
-    for (const event of events) {
-      held.add(event);
-      ends.push(held.length);
-    }
+  function hold(event: Buffer): void {
+    held.add(event);
+    ends.push((ends.at(-1) ?? 0) + event.length);
   }
 
   function read(events: readonly Buffer[]): Progress {
@@ -98,15 +104,15 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
         isEnd = isRest && format.isLastChunk(chunk);
       });
       if (kind === 'content' || isEnd) {
-        hold(events.slice(index));
+        for (const each of events.slice(index)) hold(each);
         return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
       // Dropped, because a client's parser would throw on it.
       if (kind === 'unreadable') continue;
-      hold([event]);
-      if (held.length > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
+      hold(event);
+      if ((ends.at(-1) ?? 0) > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
   }
@@ -119,8 +125,6 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
       const last = read(lastEvent(framer));
       return last.kind === 'more' ? bad('a stream that ended without content') : last;
     },
-    hasContent: () => false,
-    wasSilent: () => false,
   };
 }
 
@@ -142,7 +146,6 @@ export function createAssemblingReader(format: StreamFormat, assembly: Assembly)
   const { maxHeldBytes } = format;
   const framer = createFramer();
   let content = false;
-  let wasSilent = false;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
@@ -157,12 +160,12 @@ export function createAssemblingReader(format: StreamFormat, assembly: Assembly)
       if (!content) bytesBeforeContent += event.length;
       if (bytesBeforeContent > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
-    return MORE;
+    return content ? CONTENT : MORE;
   }
 
   function whole(): Progress {
     const body = assembly.result();
-    if (body !== null) return { kind: 'whole', body };
+    if (body !== null) return { kind: 'whole', body, isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
   }
 
@@ -170,10 +173,9 @@ export function createAssemblingReader(format: StreamFormat, assembly: Assembly)
     push(chunk) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
-      wasSilent = false;
       return readFrames(framer, chunk, (frames) => {
-        wasSilent = !hasData(frames);
-        return read(eventsOf(frames));
+        const progress = read(eventsOf(frames));
+        return progress.kind === 'more' && !hasData(frames) ? COMMENTS : progress;
       });
     },
     end() {
@@ -182,8 +184,6 @@ export function createAssemblingReader(format: StreamFormat, assembly: Assembly)
       if (content && assembly.finished()) return whole();
       return bad(content ? 'a stream that was cut' : 'a stream that ended without content');
     },
-    hasContent: () => content,
-    wasSilent: () => wasSilent,
   };
 }
 
@@ -202,7 +202,7 @@ export function createAnswerReader(format: AnswerFormat, forStream: boolean): Bo
       case null:
         return NOT_JSON;
       case 'content':
-        if (!forStream) return { kind: 'whole', body };
+        if (!forStream) return wholeOf(body);
         return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
       case 'nothing':
         return bad('an answer without content');
@@ -218,9 +218,11 @@ export function createBytesReader(): BodyReader {
   return {
     push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
     end: () => bad('an empty body'),
-    hasContent: () => false,
-    wasSilent: () => false,
   };
+}
+
+function wholeOf(body: Buffer): Progress {
+  return { kind: 'whole', body, isAssembled: false };
 }
 
 function asEvent(body: Buffer): Progress {
@@ -228,11 +230,11 @@ function asEvent(body: Buffer): Progress {
     return bad(`an answer over ${MAX_EVENT_BYTES} bytes, for a stream`);
   const text = body.toString('utf8');
   const isWritable = !isHeavyJson(text, MAX_CHUNK_WEIGHT) && writeJson(parseJson(text)) !== null;
-  return isWritable ? { kind: 'whole', body } : TOO_DEEP;
+  return isWritable ? wholeOf(body) : TOO_DEEP;
 }
 
 export function createErrorReader(): BodyReader {
-  return createWholeReader(MAX_ERROR_BYTES, (body) => ({ kind: 'whole', body }));
+  return createWholeReader(MAX_ERROR_BYTES, wholeOf);
 }
 
 function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
@@ -243,7 +245,5 @@ function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress):
       return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
     },
     end: () => judge(gathered.take()),
-    hasContent: () => false,
-    wasSilent: () => false,
   };
 }

@@ -20,8 +20,8 @@ export interface BudgetAt {
 export interface Budgets {
   /** Adds the cost of a call of the upstream. */
   spent(id: UpstreamId, nano: number): void;
-  /** A budget of the upstream is used up. */
-  isSpent(id: UpstreamId): boolean;
+  /** A budget that `config` sets the upstream is used up. */
+  isSpent(id: UpstreamId, config: Config): boolean;
   /** Those that are set. */
   of(id: UpstreamId): readonly BudgetAt[];
   /** The budget of which the largest share is spent; null without any. */
@@ -45,9 +45,9 @@ export function createBudgets(
 ): Budgets {
   const sums = createPeriodSums(clock, before);
 
-  function budgetsOf(id: UpstreamId): readonly BudgetAt[] {
+  function budgetsOf(id: UpstreamId, settings = config()): readonly BudgetAt[] {
     if (id === 'local') return [];
-    const { budgetDay: day, budgetMonth: month } = config()[id];
+    const { budgetDay: day, budgetMonth: month } = settings[id];
     if (day === null && month === null) return [];
     return PERIODS.flatMap((period) => {
       const limit = { day, month }[period];
@@ -71,8 +71,8 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id) => budgetsOf(id).some(isUsedUp),
-    of: budgetsOf,
+    isSpent: (id, settings) => budgetsOf(id, settings).some(isUsedUp),
+    of: (id) => budgetsOf(id),
     at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
   };
 }

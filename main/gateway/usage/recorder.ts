@@ -15,6 +15,8 @@ import { createTally, minuteOf, NO_USAGE } from './tally.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
+  /** In wall-clock milliseconds. */
+  readonly atMs: number;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
   readonly model: string;
@@ -42,7 +44,8 @@ export interface UsageRecorder {
   requested(key: string | null): void;
   /** Returns what it cost. */
   callEnded(call: EndedCall): CallMoney;
-  requestEnded(row: RequestRow): void;
+  /** `atMs`: when, in wall-clock milliseconds. */
+  requestEnded(row: RequestRow, atMs: number): void;
   history(range: HistoryRange): Promise<UsageHistory>;
   /** Null where none are kept or they cannot be read. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
@@ -80,8 +83,8 @@ export function createUsageRecorder(
     store.write({ nowMs: clock.now(), increments, rows });
   }
 
-  function add(...counts: readonly Count[]): void {
-    const at = minuteOf(clock.now());
+  function add(atMs: number, ...counts: readonly Count[]): void {
+    const at = minuteOf(atMs);
     for (const [place, figures] of counts) tally.add({ ...place, at }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
@@ -97,14 +100,14 @@ export function createUsageRecorder(
       if (!store.isKept) return money;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const place = { ...ALL, upstream, provider: provider ?? '', model };
-      add([place, { ...used, ...isCounted }], ...forAll(key, used));
+      add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
-    requestEnded(row) {
+    requestEnded(row, atMs) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
-      add(...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
+      add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
       held.add(row);
     },
     async history(range) {

@@ -19,6 +19,7 @@ import {
   type Result,
 } from '../../../main/gateway/circuits/transitions.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 const LIMITS: Limits = {
   failThreshold: 1,
@@ -164,8 +165,8 @@ describe('a call that need not be sent', () => {
     const circuits = createCircuits({
       clock,
       random: () => 0.5,
-      limits: () => LIMITS,
-      changed() {},
+      config: () => ({ circuit: LIMITS }),
+      ...UNWATCHED,
       opened() {},
     });
     const failure = {
@@ -190,8 +191,8 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
   const circuits = createCircuits({
     clock: createManualClock(),
     random: () => 0.5,
-    limits: () => LIMITS,
-    changed() {},
+    config: () => ({ circuit: LIMITS }),
+    ...UNWATCHED,
     opened() {},
   });
   const health = () => circuits.at('local').breaker.health;

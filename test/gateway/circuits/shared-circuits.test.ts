@@ -8,6 +8,7 @@ import { createSharedCircuits } from '../../../main/gateway/circuits/shared-circ
 import type { Failure } from '../../../main/gateway/upstream/failure.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
 import { createPoolBoard, type PoolBoard } from '../../support/pool-board.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 const ID = 'hosted_a';
 const REQUEST = { model: 'm', timeoutMs: 30_000 };
@@ -44,8 +45,8 @@ function peer(
   const inner = createCircuits({
     clock: own,
     random,
-    limits: () => LIMITS,
-    changed() {},
+    config: () => ({ circuit: LIMITS }),
+    ...UNWATCHED,
     opened() {},
   });
   const self: Peer = {

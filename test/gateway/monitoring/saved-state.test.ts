@@ -17,6 +17,7 @@ import { createWarmup } from '../../../main/gateway/routing/warmup.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { firstTokens } from '../../support/machine.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 function configOf(engineUrl: string): Config {
   const loaded = loadConfig({ SWITCHYARD_LOCAL_ENGINE_URL: engineUrl }, {});
@@ -40,8 +41,8 @@ function nothing(): SavedParts {
   const circuits = createCircuits({
     clock,
     random: () => 0.5,
-    limits: () => CONFIG.circuit,
-    changed: () => {},
+    config: () => CONFIG,
+    ...UNWATCHED,
     opened() {},
   });
   return {

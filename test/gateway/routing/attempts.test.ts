@@ -11,6 +11,7 @@ import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 const LOADED = loadConfig({}, {});
 if (LOADED.kind === 'refused') throw new Error('the defaults are refused');
@@ -39,8 +40,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   const circuits = createCircuits({
     clock,
     random,
-    limits: () => LIMITS,
-    changed() {},
+    config: () => ({ circuit: LIMITS }),
+    ...UNWATCHED,
     opened() {},
   });
   const stats = createStats();
@@ -53,7 +54,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     log: silentLog,
     routed() {},
     nameOf: () => null,
-    listener: { requestChanged() {}, requestRemoved() {} },
+    listener: { isWatched: false, requestChanged() {}, requestRemoved() {} },
     usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
       clock,
       config: () => CONFIG,
@@ -81,7 +82,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     mode: 'relay',
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
-  attempts.called(target, { own, pool: null }, cause);
+  const sent = { engineCall: null, sentAt: clock.ticks(), hasLeft: () => true };
+  attempts.called(target, { own, pool: null }, cause, sent);
   clock.advance(5000);
   attempts.hedgeLost(target);
   expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);

@@ -12,6 +12,7 @@ import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstrea
 import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { at } from '../../support/words.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 type State = 'absent' | 'well' | 'out';
 
@@ -44,8 +45,8 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
   const circuits = createCircuits({
     clock,
     random,
-    limits: () => config.circuit,
-    changed() {},
+    config: () => config,
+    ...UNWATCHED,
     opened() {},
   });
   const failure = { kind: 'failure', error: 'timeout', silentMs: 0, costMs: 0 } as const;

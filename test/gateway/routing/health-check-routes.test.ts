@@ -6,6 +6,7 @@ import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
 
@@ -26,8 +27,8 @@ async function checking(answering: Answering) {
     circuits: createCircuits({
       clock: systemClock,
       random: () => 0.5,
-      limits: () => config.circuit,
-      changed() {},
+      config: () => config,
+      ...UNWATCHED,
       opened() {},
     }),
     pickLocal: () => ({ kind: 'target', target }),

@@ -25,7 +25,7 @@ test('of a burst all requests are counted, and the thousand newest rows are writ
   });
   const failed = Array.from({ length: 1500 }, (_, n) => request(`f${n}`, { state: 'failed' }));
   const done = Array.from({ length: 5000 }, (_, n) => request(`d${n}`, { state: 'done' }));
-  for (const row of [...failed, ...done]) recorder.requestEnded(row);
+  for (const row of [...failed, ...done]) recorder.requestEnded(row, clock.now());
   void recorder.close();
   const [write] = writes;
   expect(writes).toHaveLength(1);

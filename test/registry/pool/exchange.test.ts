@@ -8,6 +8,7 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { millisecondsUntil } from '../../support/at-once.ts';
 import { openShared, type SharedStore } from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
+import { UNWATCHED } from '../../support/circuits.ts';
 
 const postgres = usePostgres();
 
@@ -63,7 +64,7 @@ function taking({ pool }: SharedStore) {
     providers: { isKnown: () => true },
   });
   const circuits = part.share(
-    createCircuits({ ...deps, limits: () => limits, changed() {}, opened() {} }),
+    createCircuits({ ...deps, config: () => ({ circuit: limits }), ...UNWATCHED, opened() {} }),
   );
   part.start(stats);
   onTestFinished(() => part.stop());

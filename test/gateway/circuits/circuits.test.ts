@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const LIMITS = {
+  failThreshold: 5,
+  cooldownMs: 60_000,
+  ttftThresholdMs: 5000,
+  ttftSlowThreshold: 3,
+};
+
+function watched(isWatched: boolean) {
+  const told = { changes: 0, unsaved: 0 };
+  const circuits = createCircuits({
+    clock: createManualClock(),
+    random: () => 0.5,
+    config: () => ({ circuit: LIMITS }),
+    watchers: { isWatched, changed: () => (told.changes += 1) },
+    unsaved: () => (told.unsaved += 1),
+    opened() {},
+  });
+  return { circuits, told };
+}
+
+test('what changes before the circuits are saved is told to the file once, what changes after it again', () => {
+  const { circuits, told } = watched(false);
+  circuits.sent('local');
+  circuits.record('local', { serial: 0 }, { kind: 'success' });
+  expect(told.unsaved).toBe(1);
+  circuits.save();
+  expect(told.unsaved).toBe(1);
+  circuits.sent('hosted_a');
+  circuits.reset('local');
+  expect(told.unsaved).toBe(2);
+});
+
+test('windows hear of each change, and where there are none nobody is told', () => {
+  for (const isWatched of [true, false]) {
+    const { circuits, told } = watched(isWatched);
+    circuits.sent('local');
+    circuits.record('local', { serial: 0 }, { kind: 'success' });
+    circuits.coolDown('local');
+    circuits.forget('local');
+    circuits.forget('local');
+    expect(told.changes).toBe(isWatched ? 3 : 0);
+  }
+});
