@@ -3,7 +3,7 @@ import { ENTRIES } from '../config/schema.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
-import { didYouMean } from './suggest.ts';
+import { nearest } from './suggest.ts';
 
 export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
@@ -17,8 +17,7 @@ export async function getSettings({
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));
-  const hint = didYouMean(path ?? '', [...SECTIONS, ...PATHS]);
-  return failed(`There is no setting '${path}'.${hint} "switchyard get" lists them all.`);
+  return failed(`There is no setting '${path}'.${hintFor(path ?? '', [...SECTIONS, ...PATHS])}`);
 }
 
 /** Changes one setting of the running Switchyard; the result is its new value. */
@@ -27,10 +26,8 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
   const [path = '', value = ''] = words;
   const tree = treeOf(path, value);
   if (tree === null) {
-    return failed(
-      `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`,
-      EXIT.usage,
-    );
+    const message = `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`;
+    return failed(`${message}${hintFor(path, PATHS)}`, EXIT.usage);
   }
   const asked = await ask<SettingsView>(dataDirectory, {
     method: 'PATCH',
@@ -39,12 +36,22 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
   });
   if (asked.kind === 'failed') {
     const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
-    return isKnown ? asked : failed(`${asked.message}${didYouMean(path, PATHS)}`);
+    return isKnown ? asked : failed(`${asked.message}${hintFor(path, PATHS)}`);
   }
   const view = chosen(asked.body, path);
   const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));
   return answer(view, isLater ? `${textOf(view)}\n${AT_RESTART}` : textOf(view));
 }
+
+/** The nearest known setting, by its whole path or else by a name that only one setting has. */
+function hintFor(path: string, known: readonly string[]): string {
+  const name = nearest(nameIn(path), PATHS.map(nameIn));
+  const named = PATHS.filter((each) => nameIn(each) === name);
+  const near = nearest(path, known) ?? (named.length === 1 ? (named[0] ?? null) : null);
+  return `${near === null ? '' : ` Did you mean "${near}"?`} "switchyard get" lists them all.`;
+}
+
+const nameIn = (path: string) => path.slice(path.lastIndexOf('.') + 1);
 
 const AT_RESTART = 'This takes effect when the gateway is started again.';
 

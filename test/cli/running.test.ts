@@ -137,10 +137,25 @@ test('settings are JSON on request, and a mistyped one is answered with the near
   expect(JSON.parse(set.stdout)).toMatchObject({
     routing: { forceZero: { value: true, source: 'file' } },
   });
-  const { code, stderr } = await run('set', 'routing.forceZreo', 'true');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "routing.forceZero"?')]);
   expect((await run('get', 'routng')).stderr).toContain('Did you mean "routing"?');
-  expect(await run('set', 'routing', 'true')).toMatchObject({ code: 2 });
+});
+
+test.each([
+  ['routing.forceZreo', 1, 'routing.forceZero'],
+  ['forceZero', 2, 'routing.forceZero'],
+  ['rooting.forceZero', 1, 'routing.forceZero'],
+  ['wrong.section.forceZero', 1, 'routing.forceZero'],
+  ['routing', 2, null],
+  // More than one section has this name.
+  ['nowhere.apiKey', 1, null],
+])('"set %s" names the nearest setting, and where all are listed', async (path, code, nearest) => {
+  const { run } = await startRunning();
+  const set = await run('set', path, 'true');
+  const hint = nearest === null ? '.' : `. Did you mean "${nearest}"?`;
+  expect([set.code, set.stderr]).toEqual([
+    code,
+    expect.stringContaining(`${hint} "switchyard get" lists them all.`),
+  ]);
 });
 
 test('a setting that is read at the start is said to wait for the next one', async () => {
@@ -281,7 +296,7 @@ test('leave ends what join began, whether the machine runs or not', async () => 
     const { token } = JSON.parse(body) as { token: string };
     expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
   };
-  const left = `Left ${gateway.host.url}. "Remove" in its window forgets this machine there, too.\n`;
+  const left = `Left ${gateway.host.url}. To remove this machine from its list, use "Remove" in its window.\n`;
   const none = 'This machine has joined no other gateway.\n';
 
   const DATA_DIR = temporaryDirectory();

@@ -85,7 +85,7 @@ test('what the gateway has against a change is printed as it says it', async () 
     refused(/^'agent\.yieldToOthers' is set by SWITCHYARD_AGENT_YIELD_TO_OTHERS; /),
   );
   expect(await run('set', 'agent.nonsense', '1')).toEqual(
-    refused(/^There is no setting 'agent\.nonsense'\.\n$/),
+    refused(/^There is no setting 'agent\.nonsense'\. "switchyard get" lists them all\.\n$/),
   );
   expect(await run('get', 'nonsense')).toEqual(refused(/"switchyard get" lists them all/));
 });
