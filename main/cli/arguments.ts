@@ -11,7 +11,7 @@ type ReadArguments =
   /** `message` is one sentence that names the argument. */
   | { readonly kind: 'bad'; readonly message: string };
 
-/** Reads what stands behind a command's name. */
+/** Parses the arguments of a command. */
 export function readArguments(command: Command, args: readonly string[]): ReadArguments {
   const known = optionsOf(command);
   const { tokens } = parseArgs({

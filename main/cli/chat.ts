@@ -5,16 +5,16 @@ import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
-import { findRunning, noneRuns, type Running } from './running-app.ts';
+import { findRunning, notRunning, type Running } from './running-app.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
-/** Asks one question; the answer goes to standard output as it comes, its route to standard error. */
+/** Sends one message; the answer goes to standard output as it arrives, its route to standard error. */
 export async function chat(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, options, words } = input;
   const message = await textOf(words);
   if (message.trim() === '') return failed(NO_MESSAGE, EXIT.usage);
   const running = findRunning(dataDirectory);
-  if (running === null) return noneRuns(dataDirectory);
+  if (running === null) return notRunning(dataDirectory);
   const model = typeof options['model'] === 'string' ? options['model'] : null;
   const asJson = options['json'] === true;
   const result = await converse(running, bodyOf(message, model), (piece) => {
@@ -31,7 +31,7 @@ export async function chat(input: Input): Promise<CommandOutcome> {
 }
 
 const NO_MESSAGE =
-  '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It may also come on standard input.';
+  '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It can also come from standard input.';
 
 async function textOf(words: readonly string[]): Promise<string> {
   if (words.length > 0) return words.join(' ');
@@ -49,17 +49,17 @@ export interface ChatRoute {
   readonly fallbackReason: string;
   readonly requestId: string | null;
   readonly model: string | null;
-  /** Null where no content came. */
+  /** Null if no content arrived. */
   readonly firstContentMs: number | null;
   readonly totalMs: number;
 }
 
-type Conversed =
+type ChatResult =
   | {
       readonly kind: 'answered';
       readonly text: string;
       readonly route: ChatRoute;
-      /** Null for an answer that came to its end. */
+      /** Null for a complete answer. */
       readonly error: string | null;
     }
   | { readonly kind: 'unreached'; readonly why: string };
@@ -68,7 +68,7 @@ async function converse(
   { url, controlToken }: Running,
   body: string,
   onText: (piece: string) => void,
-): Promise<Conversed> {
+): Promise<ChatResult> {
   const begunAt = performance.now();
   const sinceMs = () => Math.round(performance.now() - begunAt);
   try {
@@ -148,7 +148,7 @@ async function readStream(
 }
 
 const listFirst = (list: unknown): unknown => (Array.isArray(list) ? (list as unknown[])[0] : null);
-/** What others wrote, fit to be shown. */
+/** Text from elsewhere, with hidden characters made visible. */
 const stringOf = (value: unknown) => (typeof value === 'string' ? visible(value) : null);
 const errorOf = (value: unknown) => stringOf(memberOf(value, 'error', 'message'));
 

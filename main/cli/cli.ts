@@ -39,7 +39,7 @@ type Parsed =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bad'; readonly message: string; readonly advice: string };
 
-/** Options may stand before the command's name as well. */
+/** Options may also come before the command's name. */
 function parse(args: readonly string[]): Parsed {
   const at = args.findIndex((arg) => !arg.startsWith('-'));
   const name = args[at];

@@ -14,7 +14,7 @@ export interface Command {
 
 export interface Argument {
   readonly name: string;
-  /** `any`: as many words as there are, also none. Left out: exactly one word. */
+  /** `any`: any number of words, including none. Left out: exactly one word. */
   readonly times?: 'optional' | 'any';
   /** The only words that are allowed. */
   readonly choices?: readonly string[];
@@ -25,7 +25,7 @@ export interface Argument {
 export interface Option {
   readonly name: string;
   readonly short?: string;
-  /** As in `name` of `--model <name>`; left out where it takes no value. */
+  /** The placeholder, such as `name` in `--model <name>`; left out if the option takes no value. */
   readonly value?: string;
   readonly summary: string;
 }
@@ -33,9 +33,9 @@ export interface Option {
 export interface Input {
   readonly env: NodeJS.ProcessEnv;
   readonly dataDirectory: string;
-  /** In the order of the table. */
+  /** In the order of the command's arguments. */
   readonly words: readonly string[];
-  /** Options that were given, by name; true where they take no value. */
+  /** The given options by name; true for one that takes no value. */
   readonly options: Readonly<Record<string, string | true>>;
 }
 

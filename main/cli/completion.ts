@@ -21,7 +21,7 @@ const optionWords = (command: Command) => optionsOf(command).map(({ name }) => `
 
 const wordsOf = (command: Command) => [...knownWords(command), ...optionWords(command)].join(' ');
 
-/** Also for bash 3.2, which macOS has. */
+/** Works in bash 3.2 too, which macOS ships. */
 function bash(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name).join(' ');
   const cases = commands.map((each) => `    ${each.name}) words='${wordsOf(each)}' ;;`);

@@ -19,7 +19,7 @@ import { withProgress } from './terminal.ts';
 /** Enough for a test inference on a slow machine, with a model that must be loaded first. */
 const TIMEOUT_MS = 300_000;
 
-/** Checks this machine as a gateway would: by the running Switchyard, otherwise from here. */
+/** Checks this machine as a gateway would: in the running Switchyard, or in this process if none runs. */
 export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const running = findRunning(dataDirectory);
   const checked = await withProgress(
@@ -57,7 +57,7 @@ async function checkHere(
     telemetry,
     engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
-    // No Switchyard runs here, so no gateway has answered it.
+    // No Switchyard runs here, so no gateway has answered one.
     gateway: null,
   });
   await Promise.all([telemetry.stop(), http.close()]);

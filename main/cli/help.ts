@@ -6,7 +6,7 @@ import { didYouMean } from './suggest.ts';
 /** The text of `--help`: all commands, then all settings. */
 export function generalHelp(commands: readonly Command[], version: string): string {
   const rows = commands.map((each): Row => [synopsis(each), each.summary]);
-  return `switchyard ${version}: an LLM gateway over your own GPUs and your hosted fallbacks
+  return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks
 
 Usage: switchyard <command> [options]; without a command it starts the gateway
 

@@ -22,13 +22,13 @@ const TAILNET = new BlockList();
 TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
 TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
 
-/** Plain HTTP beyond this machine and the tailnet can be read by others on the network. */
-export function isInTheClear(origin: string, { remoteAddress }: Reached): boolean {
+/** Whether others on the network can read the traffic: plain HTTP beyond this machine and the tailnet. */
+export function isUnencrypted(origin: string, { remoteAddress }: Reached): boolean {
   if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/** `notes` and `lines` are for people. */
+/** `notes` and `lines` are human-readable. */
 type Joined =
   | {
       readonly kind: 'joined';
@@ -41,7 +41,7 @@ type Joined =
 
 export interface JoinRequest {
   readonly origin: string;
-  /** Further gateways of the same pool, for one that is silent. */
+  /** Other gateways of the same pool, tried if the first does not answer. */
   readonly others: readonly string[];
   readonly token: string;
   /** The address the agent must listen on to be reachable; null if no change is needed. */
@@ -51,7 +51,7 @@ export interface JoinRequest {
 const TIMEOUT_MS = 15_000;
 
 /** Enrols this machine while no Switchyard runs here; the next start uses the saved enrolment. */
-export async function joinAlone(request: JoinRequest, directory: string): Promise<Joined> {
+export async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined> {
   const { origin, others, token, agentHost } = request;
   // Before the token is used, because its result must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -7,8 +7,8 @@ import { readSettings } from '../config/settings-file.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { Input } from './command.ts';
 import {
-  isInTheClear,
-  joinAlone,
+  isUnencrypted,
+  joinStandalone,
   type JoinRequest,
   joinRunning,
   reach,
@@ -38,7 +38,7 @@ export async function runJoin({
   const running = findRunning(dataDirectory);
   const joined = await withProgress(
     `Joining ${request.origin}`,
-    running === null ? joinAlone(request, dataDirectory) : joinRunning(request, running),
+    running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),
   );
   if (joined.kind === 'failed') {
     return failed([`Not joined to ${request.origin}.`, ...joined.lines].join('\n'));
@@ -79,8 +79,8 @@ async function planOf(
   loaded: LoadedConfig | RefusedConfig,
 ): Promise<Plan> {
   const origins = url.split(',').map(registryOrigin);
-  if (!origins.every((each) => each !== null)) return misspelt(BAD_URL);
-  if (!/^[0-9a-f]{64}$/.test(token)) return misspelt(BAD_TOKEN);
+  if (!origins.every((each) => each !== null)) return usageError(BAD_URL);
+  if (!/^[0-9a-f]{64}$/.test(token)) return usageError(BAD_TOKEN);
   if (loaded.kind === 'refused') return refused(...loaded.problems);
   const { registryUrl } = loaded.config.agent;
   const named =
@@ -91,12 +91,12 @@ async function planOf(
   if (reached.kind === 'failed') {
     return refused(`No gateway answers at ${at}: ${reached.why}.`, UNREACHED);
   }
-  if (isInTheClear(at, reached) && !yes && !(await isAgreed(at))) return refused(NOT_AGREED);
+  if (isUnencrypted(at, reached) && !yes && !(await isConfirmed(at))) return refused(NOT_CONFIRMED);
   const request = { origin, others, token, agentHost: agentHost(loaded, reached) };
   return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
 }
 
-/** The first that answers; where none does, the last. */
+/** The first gateway that answers; if none does, the last one. */
 async function reachAny([origin = '', ...others]: readonly string[]): Promise<
   readonly [origin: string, reached: ReachResult]
 > {
@@ -108,25 +108,24 @@ function refused(...lines: readonly string[]): Plan {
   return { kind: 'refused', lines, exitCode: EXIT.failed };
 }
 
-function misspelt(why: string): Plan {
+function usageError(why: string): Plan {
   return { kind: 'refused', lines: [why], exitCode: EXIT.usage };
 }
 
 const BAD_URL =
-  'The address of the gateway cannot be used: write it as in http://192.168.1.10:47900, with http or https and without a path.';
+  'The address of the gateway cannot be used: write it like http://192.168.1.10:47900, with http or https and without a path.';
 const BAD_TOKEN =
   'The token must be the 64 hex digits of the line: copy the whole line from the gateway ("Add a machine").';
 const FIXED_URL =
   'SWITCHYARD_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
-const UNREACHED =
-  'Check that it runs, that its address is right and that no firewall is in between.';
-const NOT_AGREED =
+const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
+const NOT_CONFIRMED =
   'Not joined. Add --yes to continue anyway, or give the gateway TLS, or join it over a tailnet.';
 const NEXT_START = 'Next: start Switchyard here with "switchyard start" or the desktop app.';
 const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
 
-/** False without a terminal to ask on. */
-async function isAgreed(origin: string): Promise<boolean> {
+/** False without a terminal to ask in. */
+async function isConfirmed(origin: string): Promise<boolean> {
   process.stderr.write(
     `${origin} is plain HTTP beyond this machine and the tailnet: others on the network can read prompts, answers and keys.\n`,
   );
@@ -144,16 +143,16 @@ function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached)
   return localAddress;
 }
 
-const isLookedAt = (port: number) => AGENT_PORTS.includes(port);
+const isChecked = (port: number) => AGENT_PORTS.includes(port);
 
 function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
     warnings.push('The agent is switched off here: set SWITCHYARD_AGENT to true.');
   }
-  if (!config.agent.ports.some(isLookedAt)) {
+  if (!config.agent.ports.some(isChecked)) {
     warnings.push(
-      `That gateway looks at the ports ${AGENT_PORTS.join(' and ')} only, and the agent has ${config.agent.ports.join(', ')}: add one of them to SWITCHYARD_AGENT_PORTS.`,
+      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to SWITCHYARD_AGENT_PORTS.`,
     );
   }
   const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);

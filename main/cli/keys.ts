@@ -23,7 +23,7 @@ export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) =
   return { name: optionOf(name), value: 'count', summary };
 });
 
-/** The keys of the running gateway that have names. */
+/** Lists or changes the named keys of the running gateway. */
 export async function keys(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
   const [action, name] = words;
@@ -51,7 +51,7 @@ const BAD_LIMIT = failed('A limit is a whole number of at least 1, or "none".', 
 
 type LimitChange = Readonly<Partial<Record<KeyLimitName, number | null>>>;
 
-/** Null where a value is no limit. */
+/** Null if a value is not a valid limit. */
 function limitsIn(options: Input['options']): LimitChange | null {
   const change: Partial<Record<KeyLimitName, number | null>> = {};
   for (const name of KEY_LIMIT_NAMES) {

@@ -8,18 +8,20 @@ export interface LogTarget {
   readonly format: LogFormat;
 }
 
-/** The reader of standard error. */
-export type Surroundings = 'journal' | 'container' | 'other';
+/** What reads the standard error of this process. */
+export type StderrReader = 'journal' | 'container' | 'other';
 
 type Chosen = Pick<Config['gateway'], 'logTo' | 'logFormat'>;
 
-/** Settles `auto`: standard error where something keeps it, otherwise the file; text for people, JSON in the file. */
-export function logTarget({ logTo, logFormat }: Chosen, surroundings: Surroundings): LogTarget {
-  const kept = surroundings === 'other' ? 'file' : 'stderr';
+/**
+ * Resolves `auto`: standard error if something stores it, otherwise the file; plain text for people, JSON in the file.
+ */
+export function logTarget({ logTo, logFormat }: Chosen, stderrReader: StderrReader): LogTarget {
+  const kept = stderrReader === 'other' ? 'file' : 'stderr';
   const to = logTo === 'auto' ? kept : logTo;
   if (logFormat !== 'auto') return { to, format: logFormat };
   if (to === 'file') return { to, format: 'json' };
-  return { to, format: surroundings === 'journal' && to === 'stderr' ? 'journal' : 'text' };
+  return { to, format: stderrReader === 'journal' && to === 'stderr' ? 'journal' : 'text' };
 }
 
 interface ProcessFacts {
@@ -27,7 +29,7 @@ interface ProcessFacts {
   readonly pid: number;
   /** Device and inode of standard error, as in `JOURNAL_STREAM`. */
   readonly stderr: string;
-  /** The same of process 1; null where it is a terminal or another device, or cannot be seen. */
+  /** The same for process 1; null if it is a terminal or another device, or cannot be read. */
   readonly firstStderr: string | null;
 }
 
@@ -36,15 +38,15 @@ interface ProcessFacts {
  * standard error (systemd.exec(5)). The log of a container is what its process 1 writes, which may be this program, or
  * an init or a script that has started it. `container` is set by podman and systemd-nspawn.
  */
-export function surroundingsOf({ env, pid, stderr, firstStderr }: ProcessFacts): Surroundings {
+export function stderrReaderOf({ env, pid, stderr, firstStderr }: ProcessFacts): StderrReader {
   if (env['JOURNAL_STREAM'] === stderr) return 'journal';
   const isOfContainer = pid === 1 || Boolean(env['container']) || stderr === firstStderr;
   return isOfContainer ? 'container' : 'other';
 }
 
-export function processSurroundings(env: NodeJS.ProcessEnv): Surroundings {
+export function detectStderrReader(env: NodeJS.ProcessEnv): StderrReader {
   const stderr = identity(fstatSync(process.stderr.fd));
-  return surroundingsOf({ env, pid: process.pid, stderr, firstStderr: stderrOfFirst() });
+  return stderrReaderOf({ env, pid: process.pid, stderr, firstStderr: stderrOfFirst() });
 }
 
 function stderrOfFirst(): string | null {

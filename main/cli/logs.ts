@@ -12,7 +12,7 @@ import { print, printError } from './terminal.ts';
 
 const DEFAULT_LINES = '50';
 
-/** Prints the end of the log file, and with `--follow` what is added, until a signal ends it. */
+/** Prints the end of the log file, and with `--follow` new lines until a signal stops it. */
 export async function logs({ dataDirectory, options }: Input): Promise<CommandOutcome> {
   const count = String(options['lines'] ?? DEFAULT_LINES);
   if (!/^\d{1,6}$/.test(count)) {
@@ -46,7 +46,7 @@ async function isOld(path: string, dataDirectory: string): Promise<boolean> {
   return (await stat(path)).mtimeMs < startedAt;
 }
 
-/** A line for people; lines that are not JSON are text already. */
+/** Formats a JSON line for people; other lines are text already. */
 function textOf(line: string): string {
   const value = parseJson(line);
   return isRecord(value) ? logText(value) : line;

@@ -3,7 +3,7 @@ import type { Input } from './command.ts';
 import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
-/** Asks the gateway that runs with this data directory for a link that gives control once. */
+/** Asks the gateway that runs with this data directory for a one-time link that gives control. */
 export function askForLink(dataDirectory: string) {
   const call = { method: 'POST', path: 'sessions/codes' } as const;
   return ask<{ readonly link: string }>(dataDirectory, call);
@@ -14,20 +14,20 @@ export async function openWindow({ env, dataDirectory, options }: Input): Promis
   const asked = await askForLink(dataDirectory);
   if (asked.kind === 'failed') return asked;
   const { link } = asked.body;
-  const isAlone = options['print'] === true || options['json'] === true || !process.stdout.isTTY;
-  if (!isAlone) showInBrowser(link, env);
+  const onlyPrints = options['print'] === true || options['json'] === true || !process.stdout.isTTY;
+  if (!onlyPrints) showInBrowser(link, env);
   return answer({ link }, link);
 }
 
 type Opener = readonly [command: string, ...args: string[]];
 
-/** The program that shows an address in the user's browser; null where there is no screen. */
+/** The program that shows an address in the user's browser; null if there is no screen. */
 export function openerOf(
   platform: NodeJS.Platform,
   env: Readonly<Record<string, string | undefined>>,
 ): Opener | null {
   if (platform === 'darwin') return ['open'];
-  // "start" would need a shell, to which some characters of an address mean something else.
+  // "start" would need a shell, which gives some characters of an address a special meaning.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
   return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? ['xdg-open'] : null;
 }

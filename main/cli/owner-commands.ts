@@ -7,9 +7,7 @@ import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask, findRunning } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
-// The orders to the running Switchyard.
-
-/** Sets the mode of this machine; the result is the state that follows. */
+/** Sets the mode of this machine and prints the new state. */
 export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<CommandOutcome> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
   const asked = await ask<AgentView>(dataDirectory, call);
@@ -31,9 +29,9 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
   }
 }
 
-/** Ends the membership of another gateway. Where nothing runs, the saved enrolment is removed. */
+/** Leaves the gateway that this machine has joined. If no Switchyard runs here, removes the saved enrolment. */
 export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
-  if (findRunning(dataDirectory) === null) return leaveAlone(dataDirectory);
+  if (findRunning(dataDirectory) === null) return leaveStandalone(dataDirectory);
   const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   if (before.kind === 'failed') return before;
   const { registry } = before.body;
@@ -42,7 +40,7 @@ export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
   return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');
 }
 
-async function leaveAlone(directory: string): Promise<CommandOutcome> {
+async function leaveStandalone(directory: string): Promise<CommandOutcome> {
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const { enrolment } = file.load();
   if (enrolment === null) return answer({ left: null }, NOT_JOINED);
@@ -54,7 +52,10 @@ async function leaveAlone(directory: string): Promise<CommandOutcome> {
 const NOT_JOINED = 'This machine has joined no other gateway.';
 
 const left = (url: string) =>
-  answer({ left: url }, `Left ${url}. "Remove" in its window forgets this machine there, too.`);
+  answer(
+    { left: url },
+    `Left ${url}. To remove this machine from its list, use "Remove" in its window.`,
+  );
 
 /** Closes a circuit. */
 export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {

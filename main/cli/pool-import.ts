@@ -14,23 +14,23 @@ import { type StoreChange, EVENTS_KEPT, type StoredProvider } from '../registry/
 import type { Input } from './command.ts';
 import { answer, failed, type CommandOutcome } from './outcome.ts';
 
-const EDGES = { openStore, clock: systemClock, log: silentLog };
+const STORE_DEPS = { openStore, clock: systemClock, log: silentLog };
 const FILE = 'registry.db';
 
-/** Takes over the machines of this gateway's file that its pool does not have yet. */
+/** Copies the machines in this gateway's file that its pool does not have yet. */
 export async function importFile({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { tree } = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const path = join(dataDirectory, FILE);
   if (loaded.config.gateway.databaseUrl === null) return failed(NO_POOL);
-  if (!existsSync(path)) return failed(`There is no ${path}: nothing is to be taken over.`);
+  if (!existsSync(path)) return failed(`There is no ${path}: there is nothing to import.`);
   const claim = claimDataDirectory(dataDirectory, Date.now());
   if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
-  const from = await openStore(path, EDGES);
-  const to = await openRegistryStore(loaded.config, dataDirectory, EDGES);
+  const from = await openStore(path, STORE_DEPS);
+  const to = await openRegistryStore(loaded.config, dataDirectory, STORE_DEPS);
   try {
-    return await copied(from, to);
+    return await copyMachines(from, to);
   } finally {
     for (const opened of [from, to]) if (opened.kind === 'open') await opened.store.close();
     claim.lock.release();
@@ -39,23 +39,21 @@ export async function importFile({ env, dataDirectory }: Input): Promise<Command
 
 const NO_POOL = 'SWITCHYARD_DATABASE_URL is not set: it names the database to import into.';
 
-/** What the database takes well within the time in which it has to answer. */
-const TOGETHER = 200;
+/** Few enough that the database writes them well within its time limit. */
+const BATCH_MACHINES = 200;
 
-async function copied(from: OpenedStore, to: OpenedStore): Promise<CommandOutcome> {
+async function copyMachines(from: OpenedStore, to: OpenedStore): Promise<CommandOutcome> {
   if (from.kind !== 'open') return failed(from.message);
   if (to.kind !== 'open') return failed(to.message);
   if (to.warning !== null) return failed(to.warning);
   const there = new Set(to.state.providers.map(({ id }) => id));
   const missing = from.state.providers.filter(({ id }) => !there.has(id));
   const reachable = missing.filter(({ lastHeartbeatIp }) => !isLoopback(lastHeartbeatIp));
-  for (let at = 0; at < reachable.length; at += TOGETHER) {
-    const changes = await changesOf(reachable.slice(at, at + TOGETHER), from);
+  for (let at = 0; at < reachable.length; at += BATCH_MACHINES) {
+    const changes = await changesOf(reachable.slice(at, at + BATCH_MACHINES), from);
     const written = await to.store.write(changes);
     if (written.kind === 'unwritten')
-      return failed(
-        `${written.message} ${at} machines were taken over; run it again for the rest.`,
-      );
+      return failed(`${written.message} ${at} machines were imported; run it again for the rest.`);
   }
   const data = {
     imported: reachable.length,
@@ -82,7 +80,7 @@ async function changesOf(
 
 interface Imported {
   readonly imported: number;
-  /** The pool had them already, and what it knows of them stays. */
+  /** Already in the pool, whose records are kept. */
   readonly there: number;
   readonly loopback: number;
 }

@@ -11,18 +11,18 @@ export async function pool(input: Input): Promise<CommandOutcome> {
   return (await import('./pool-import.ts')).importFile(input);
 }
 
-/** The gateways that share a database with the running one; exit code 1 while the database is away. */
+/** The gateways that share a database with the running one; exit code 1 while the database does not answer. */
 async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
   const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
   if (asked.kind === 'failed') return asked;
   const { pool: report } = asked.body;
   if (report === undefined) return failed(ALONE);
-  const isWell = report.database === 'connected';
-  return answer(report, poolText(report), isWell ? EXIT.done : EXIT.failed);
+  const isConnected = report.database === 'connected';
+  return answer(report, poolText(report), isConnected ? EXIT.done : EXIT.failed);
 }
 
 const ALONE =
-  'This gateway shares its machines with no other one: set SWITCHYARD_DATABASE_URL for all gateways of a pool (docs/pool.md).';
+  'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/pool.md).';
 
 function poolText({ gateway, database, problem, gateways, totals }: PoolReport): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));

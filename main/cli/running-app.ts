@@ -20,9 +20,9 @@ export function findRunning(dataDirectory: string): Running | null {
   return owner === null || controlToken === null ? null : { ...owner, controlToken };
 }
 
-type Called<Body> =
+type CallResult<Body> =
   | { readonly error: null; readonly body: Body }
-  /** For people, in the gateway's words if it sent any. */
+  /** Human-readable; the gateway's own message if it sent one. */
   | { readonly error: string; readonly body: null };
 
 /** A call of a control route; one that only reads has no `json`. */
@@ -37,11 +37,11 @@ export interface Call {
 /** Enough for a join, which calls another machine in turn. */
 const TIMEOUT_MS = 15_000;
 
-/** Gives the body as what the route answers: the same program answered, so its shape is known. */
+/** The body's type is not checked, because the same program answers. */
 export async function callRunning<Body>(
   { url, controlToken }: Omit<Running, 'startedAt'>,
   { method, path, json, timeoutMs = TIMEOUT_MS }: Call,
-): Promise<Called<Body>> {
+): Promise<CallResult<Body>> {
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
   try {
     const response = await fetch(`${url}/api/v1/${path}`, {
@@ -59,19 +59,19 @@ export async function callRunning<Body>(
   }
 }
 
-type Asked<Body> =
+type AskResult<Body> =
   | { readonly kind: 'answered'; readonly body: Body; readonly url: string }
   | Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
-export async function ask<Body>(dataDirectory: string, call: Call): Promise<Asked<Body>> {
+export async function ask<Body>(dataDirectory: string, call: Call): Promise<AskResult<Body>> {
   const running = findRunning(dataDirectory);
-  if (running === null) return noneRuns(dataDirectory);
+  if (running === null) return notRunning(dataDirectory);
   const { body, error } = await callRunning<Body>(running, call);
   if (error === null) return { kind: 'answered', body, url: running.url };
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
-export function noneRuns(
+export function notRunning(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
   const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;

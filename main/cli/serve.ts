@@ -17,12 +17,12 @@ import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import type { Input } from './command.ts';
-import { logTarget, openLog, processSurroundings } from './log-target.ts';
+import { logTarget, openLog, detectStderrReader } from './log-target.ts';
 import { EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 
-/** Runs the gateway under plain Node until a signal ends it. */
+/** Runs the gateway under plain Node until a signal stops it. */
 export async function start({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
@@ -31,36 +31,36 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const claim = claimDataDirectory(dataDirectory, Date.now());
   if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
   const { config } = loaded;
-  const surroundings = processSurroundings(env);
-  const target = logTarget(config.gateway, surroundings);
+  const stderrReader = detectStderrReader(env);
+  const target = logTarget(config.gateway, stderrReader);
   const log = openLog(target, config.gateway.logLevel, dataDirectory);
   log('info', 'starting', { version: VERSION, pid: process.pid });
-  const isTerminal = surroundings === 'other' && target.to !== 'stdout';
-  const onLog = logVoice(log);
-  const warn = target.to === 'stderr' ? onLog.warn : TERMINAL.warn;
-  const voice = isTerminal ? { ...TERMINAL, warn } : onLog;
+  const isTerminal = stderrReader === 'other' && target.to !== 'stdout';
+  const onLog = logOutput(log);
+  const warn = target.to === 'stderr' ? onLog.warn : TERMINAL_OUTPUT.warn;
+  const output = isTerminal ? { ...TERMINAL_OUTPUT, warn } : onLog;
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
   for (const warning of [...unsafe, ...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
-    voice.warn(warning);
+    output.warn(warning);
   }
   const plain = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
       openUsage: openUsageStore,
-      surroundings: createHostActivity({ env, platform: process.platform, clock: systemClock }),
+      hostActivity: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,
       log,
       tracing: await openTracing(env, { clock: systemClock, log }),
-      onPortTaken: voice.warn,
+      onPortTaken: output.warn,
     },
   );
   const host = ownedHost(plain, claim.lock);
-  for (const notice of host.notices) voice.warn(notice);
+  for (const notice of host.notices) output.warn(notice);
   const addresses = await addressesOf(host);
   if ('kind' in addresses) {
-    // A service of launchd or Windows has no standard error that is kept.
+    // launchd and Windows keep no standard error of a service.
     log('error', 'not_started', { why: addresses.message });
     return addresses;
   }
@@ -71,8 +71,8 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   stopOnSignal(() => {
     notifier.stopping();
     return host.stop();
-  }, voice.say);
-  // A link gives control, so it is not for a log.
+  }, output.info);
+  // A link gives control, so it must not be logged.
   if (isTerminal) greet(host, addresses, config);
   notifier.ready();
   return { kind: 'printed', exitCode: EXIT.done };
@@ -90,17 +90,17 @@ async function addressesOf(host: Host): Promise<Addresses | NotStarted> {
   }
 }
 
-/** Takes the sentences for people. */
-interface Voice {
-  readonly say: (text: string) => void;
+/** Where human-readable messages go. */
+interface UserOutput {
+  readonly info: (text: string) => void;
   readonly warn: (text: string) => void;
 }
 
-const TERMINAL: Voice = { say: print, warn: (text) => printError(`Warning: ${text}`) };
+const TERMINAL_OUTPUT: UserOutput = { info: print, warn: (text) => printError(`Warning: ${text}`) };
 
 /** A service has no terminal, and its output may be read by programs. */
-function logVoice(log: Log): Voice {
-  return { say: (text) => log('info', text), warn: (text) => log('warn', text) };
+function logOutput(log: Log): UserOutput {
+  return { info: (text) => log('info', text), warn: (text) => log('warn', text) };
 }
 
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
@@ -110,7 +110,7 @@ function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
-/** An engine whose address is set counts, though the agent has not probed it yet, and so do machines that joined. */
+/** Counts an engine whose address is set even before the agent has probed it, and machines that have joined. */
 function hasUpstream({ agent }: Config, { upstreams, local }: StatusReport): boolean {
   return (
     (agent.enabled && agent.engineUrl !== null) ||
@@ -121,8 +121,8 @@ function hasUpstream({ agent }: Config, { upstreams, local }: StatusReport): boo
 
 function nextSteps(isAgentOn: boolean): string {
   const first = isAgentOn
-    ? 'Nothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nFor anything else open the window: it sets up engines and APIs, and tests them. Without it, set one of these and start again:'
-    : 'Nothing is configured yet. Open the window: it sets up engines and APIs, and tests them. Without it, set one of these and start again:';
+    ? 'Nothing is configured yet. An engine on this machine is found automatically and, if there is a GPU, serves within seconds.\nFor anything else, open the window: it sets up engines and APIs, and tests them. Or set one of these and start again:'
+    : 'Nothing is configured yet. Open the window: it sets up engines and APIs, and tests them. Or set one of these and start again:';
   return `
 ${first}
   SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)

@@ -12,7 +12,7 @@ export async function status({ dataDirectory }: Input): Promise<CommandOutcome> 
   if (asked.kind === 'failed') return asked;
   const { url, body: report } = asked;
   const agentAsked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
-  // 409 where the agent is switched off.
+  // The route answers 409 while the agent is switched off.
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const data = { url, baseUrl: `${url}/v1`, status: report, agent };
   return answer(data, statusText(data, paint), report.ok ? EXIT.done : EXIT.failed);
@@ -30,7 +30,7 @@ export function statusText({ url, baseUrl, status: report, agent }: Status, colo
   const { totalRequests, fallbackCount } = report.stats;
   const width = Math.max(...report.upstreams.map(({ id }) => id.length));
   const rows = report.upstreams.map((upstream) => {
-    const { style, text } = standingOf(upstream, report);
+    const { style, text } = statusLineOf(upstream, report);
     return `  ${upstream.id.padEnd(width)}  ${color(style, text)}`;
   });
   return [
@@ -45,12 +45,12 @@ export function statusText({ url, baseUrl, status: report, agent }: Status, colo
   ].join('\n');
 }
 
-interface Standing {
+interface StatusLine {
   readonly style: 'green' | 'yellow' | 'red' | 'dim';
   readonly text: string;
 }
 
-function standingOf(upstream: UpstreamReport, report: StatusReport): Standing {
+function statusLineOf(upstream: UpstreamReport, report: StatusReport): StatusLine {
   const { id, baseUrl, circuit, skips, healthy, model } = upstream;
   const [exclusion] = skips;
   const isPool = id === 'local' && baseUrl === null;
@@ -62,13 +62,13 @@ function standingOf(upstream: UpstreamReport, report: StatusReport): Standing {
   if (exclusion !== undefined) {
     return { style: 'yellow', text: `skipped until ${exclusion.until}: ${exclusion.reason}` };
   }
-  if (isPool) return poolStanding(report);
+  if (isPool) return poolLine(report);
   if (baseUrl === null) return { style: 'dim', text: 'not set up' };
   if (!healthy) return { style: 'yellow', text: `cannot serve now  ${baseUrl}` };
   return { style: 'green', text: ['ready', model, baseUrl].filter(Boolean).join('  ') };
 }
 
-function poolStanding({ local }: StatusReport): Standing {
+function poolLine({ local }: StatusReport): StatusLine {
   const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
   if (verified + pending + failures === 0) return { style: 'dim', text: 'no machine has joined' };
   const text = `${verified} verified, ${pending} pending, ${failures} failed`;

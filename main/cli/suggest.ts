@@ -1,13 +1,13 @@
-/** A typing error is at most this many letters wrong, and at most a third of the word. */
+/** A typo has at most this many edits, and at most a third of the word's length. */
 const MAX_EDITS = 2;
 
-/** `Did you mean "status"?` with a blank before it; empty where nothing is near. */
+/** `Did you mean "status"?` with a leading space; empty if no word is close. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const near = nearest(word, known);
   return near === null ? '' : ` Did you mean "${near}"?`;
 }
 
-/** The known word that one begins, or that a mistyped one most likely stands for; null if none is near. */
+/** The only known word that starts with `word`, otherwise the closest in spelling; null if none is close. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const longer = known.filter((each) => word.length > 1 && each.startsWith(word));
   if (longer.length === 1) return longer[0] ?? null;
@@ -19,7 +19,7 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return best?.each ?? null;
 }
 
-/** Letters inserted, left out, replaced or swapped with their neighbour (optimal string alignment). */
+/** Letters inserted, deleted, replaced or swapped with their neighbour (optimal string alignment). */
 function editsBetween(one: string, other: string): number {
   let before: number[] = [];
   let above = Array.from({ length: other.length + 1 }, (_, column) => column);

@@ -18,7 +18,7 @@ import { status } from './status.ts';
 /** For commands that print data. */
 const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
-/** Every command, once. The larger parts of the program are loaded when they are needed. */
+/** The larger parts of the program are imported only when a command needs them. */
 export const COMMANDS: readonly Command[] = [
   {
     name: 'start',
@@ -39,16 +39,16 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'open',
     summary: 'Show the window in the browser, with control.',
-    details: 'The link gives control once, for 10 minutes. It is printed, too.',
+    details: 'The link gives control once, for 10 minutes. It is also printed.',
     arguments: [],
     options: withJson({ name: 'print', summary: 'Only print the link.' }),
     run: openWindow,
   },
   {
     name: 'chat',
-    summary: 'Send one message and print the answer as it comes.',
+    summary: 'Send one message and print the answer as it arrives.',
     details:
-      'Standard error shows the route: who answered, how fast, and who was passed over and why. Without words the message comes from standard input.',
+      'Standard error shows the route: who answered, how fast, and who was passed over and why. Without a message, standard input is read.',
     arguments: [{ name: 'message', times: 'any' }],
     options: withJson({ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }),
     run: chat,
@@ -65,7 +65,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print the end of the log.',
     arguments: [],
     options: withJson(
-      { name: 'follow', short: 'f', summary: 'Go on with new lines as they come.' },
+      { name: 'follow', short: 'f', summary: 'Keep printing new lines as they are written.' },
       {
         name: 'lines',
         short: 'n',
@@ -85,7 +85,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'set',
     summary: 'Change a setting, as in: set agent.onlyWhenIdle true.',
-    details: 'The value "default" puts the default back.',
+    details: 'The value "default" restores the default.',
     arguments: [{ name: 'path', known: PATHS }, { name: 'value' }],
     options: withJson(),
     run: setSetting,
@@ -104,9 +104,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'pool',
-    summary: 'Show the gateways that share a database, or take the machines of a file over.',
+    summary: 'Show the gateways that share a database, or import the machines of a local file.',
     details:
-      '"status" ends with code 1 while the database does not answer. "import" takes over what the pool does not have, while this gateway does not run.',
+      '"status" exits with code 1 while the database does not answer. "import" adds the machines that the pool does not have yet; stop this gateway first.',
     arguments: [{ name: 'action', choices: POOL_ACTIONS }],
     options: withJson(),
     run: pool,
@@ -120,8 +120,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'join',
-    summary: 'Let another gateway use this machine; its window shows the line.',
-    details: 'Addresses of several gateways of one pool are written with commas between them.',
+    summary: 'Let another gateway use this machine; its window shows the line to run.',
+    details: 'Separate the addresses of several gateways of one pool with commas.',
     arguments: [{ name: 'url' }, { name: 'token' }],
     options: withJson({ name: 'yes', summary: 'Continue over plain HTTP without asking.' }),
     run: async (input) => (await import('./join.ts')).runJoin(input),
@@ -149,7 +149,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'resume',
-    summary: 'Take requests again, whatever rule pauses this machine now.',
+    summary: 'Take requests again, even while a rule pauses this machine.',
     arguments: [],
     options: withJson(),
     run: (input) => setMode(input, 'on'),
@@ -158,21 +158,21 @@ export const COMMANDS: readonly Command[] = [
     name: 'doctor',
     summary: 'Check this machine as a gateway would.',
     details:
-      'The running gateway makes the checks; where none runs, they are made from here. Exit code 1 if one fails.',
+      'The running gateway makes the checks; if none runs, this command makes them. Exit code 1 if one fails.',
     arguments: [],
     options: withJson(),
     run: async (input) => (await import('./doctor.ts')).runDoctor(input),
   },
   {
     name: 'service',
-    summary: 'Run the gateway as a service that starts by itself.',
+    summary: 'Run the gateway as a service that starts automatically.',
     details:
-      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" ends with code 0 while the service is running, otherwise 1.',
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" exits with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
     options: withJson(
       {
         name: 'system',
-        summary: 'As a service of the machine instead of the user; systemd, as root.',
+        summary: 'Install for the whole machine instead of the user; systemd only, as root.',
       },
       { name: 'print', summary: 'Only print what would be installed.' },
     ),
@@ -208,7 +208,7 @@ export const COMMANDS: readonly Command[] = [
   },
 ];
 
-/** The help of a command, or of all where there is none of that name. */
+/** The help of a command, or the general help if there is no such command. */
 export function helpText(name: string | undefined): string {
   const command = COMMANDS.find((each) => each.name === name);
   return command === undefined ? generalHelp(COMMANDS, VERSION) : commandHelp(command);

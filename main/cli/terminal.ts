@@ -3,13 +3,13 @@ import { styleText } from 'node:util';
 type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold';
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours for standard output; none where it is no terminal or `NO_COLOR` is set. */
+/** Colours for standard output; none if it is not a terminal or `NO_COLOR` is set. */
 export const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
 
 export const paintError: Paint = (style, text) =>
   styleText(style, text, { stream: process.stderr });
 
-/** Writes a text that ends with a line break. */
+/** Ends the text with a line break if it has none. */
 export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 }
@@ -19,8 +19,8 @@ export function printError(text: string): void {
 }
 
 /**
- * Ends quietly when the reader of the output has gone, as in `switchyard logs | head`. A gateway in the foreground
- * goes on, because its output is not its purpose.
+ * Exits quietly when the reader of the output is gone, as in `switchyard logs | head`. A gateway in the foreground
+ * keeps running, because its output is not its purpose.
  */
 export function ignoreClosedOutput(isGateway: boolean): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -35,7 +35,7 @@ const TICK_MS = 1000;
 /** Erases the line and returns to its beginning. */
 const ERASE = '\r\u001B[K';
 
-/** Shows on a terminal that something still runs, and for how long; prints nothing elsewhere. */
+/** Shows on a terminal that work is running, and for how long; prints nothing elsewhere. */
 export async function withProgress<T>(text: string, work: Promise<T>): Promise<T> {
   const { stderr } = process;
   if (!stderr.isTTY) return work;

@@ -6,7 +6,7 @@ import { answer, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
 import { removeOwnService } from './service/service.ts';
 
-/** Removes this program and its service, but no settings. */
+/** Removes this program and its service, but not its settings. */
 export async function runUninstall(input: Input): Promise<CommandOutcome> {
   const { dataDirectory } = input;
   const service = await removeOwnService(input);
@@ -35,20 +35,20 @@ function uninstall(root: string, platform: NodeJS.Platform): Uninstalled {
   const above = dirname(modules);
   const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
   if (!isGlobal) {
-    const why = `Switchyard in ${root} was not installed as a program: delete that folder yourself.`;
+    const why = `Switchyard in ${root} was not installed by npm: delete that folder yourself.`;
     return { kind: 'refused', why };
   }
   const prefix = isWindows ? above : dirname(above);
   const commands = isWindows
     ? ['switchyard', 'switchyard.cmd', 'switchyard.ps1'].map((name) => join(prefix, name))
-    : [join(prefix, 'bin/switchyard')].filter((path) => leadsInto(path, root));
+    : [join(prefix, 'bin/switchyard')].filter((path) => pointsInto(path, root));
   const paths = [...commands.filter((path) => existsSync(path)), root];
   for (const path of paths) rmSync(path, { recursive: true, force: true });
   return { kind: 'removed', paths };
 }
 
 /** Whether the command is this installation's own. */
-function leadsInto(link: string, root: string): boolean {
+function pointsInto(link: string, root: string): boolean {
   try {
     return resolve(realpathSync(dirname(link)), readlinkSync(link)).startsWith(root);
   } catch {

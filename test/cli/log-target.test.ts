@@ -1,28 +1,28 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { logTarget, type Surroundings, surroundingsOf } from '../../main/cli/log-target.ts';
+import { logTarget, type StderrReader, stderrReaderOf } from '../../main/cli/log-target.ts';
 import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { postJson } from '../support/http.ts';
 import { runCli, startCli } from '../support/process.ts';
 import { soon } from '../support/two-hosts.ts';
 
-test.each<[Surroundings, to: string, format: string]>([
+test.each<[StderrReader, to: string, format: string]>([
   ['journal', 'stderr', 'journal'],
   ['container', 'stderr', 'text'],
   ['other', 'file', 'json'],
-])('by default the log of a %s goes to %s as %s', (surroundings, to, format) => {
-  expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, surroundings)).toEqual({ to, format });
+])('by default the log of a %s goes to %s as %s', (reader, to, format) => {
+  expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, reader)).toEqual({ to, format });
 });
 
 test('what is set holds wherever it runs', () => {
-  for (const surroundings of ['journal', 'container', 'other'] as const) {
-    expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, surroundings)).toEqual({
+  for (const reader of ['journal', 'container', 'other'] as const) {
+    expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, reader)).toEqual({
       to: 'stdout',
       format: 'json',
     });
-    expect(logTarget({ logTo: 'file', logFormat: 'auto' }, surroundings)).toEqual({
+    expect(logTarget({ logTo: 'file', logFormat: 'auto' }, reader)).toEqual({
       to: 'file',
       format: 'json',
     });
@@ -31,7 +31,7 @@ test('what is set holds wherever it runs', () => {
 
 test('in a container the log is what process 1 writes, also where that is an init', () => {
   const at = (stderr: string, firstStderr: string | null) =>
-    surroundingsOf({ env: {}, pid: 7, stderr, firstStderr });
+    stderrReaderOf({ env: {}, pid: 7, stderr, firstStderr });
   expect(at('8:4711', '8:4711')).toBe('container');
   // A shell in the container that sends the output elsewhere.
   expect(at('8:42', '8:4711')).toBe('other');
@@ -40,7 +40,7 @@ test('in a container the log is what process 1 writes, also where that is an ini
 
 test('the journal counts only where it reads our own standard error', () => {
   const at = (env: Record<string, string>, pid = 100) =>
-    surroundingsOf({ env, pid, stderr: '8:4711', firstStderr: null });
+    stderrReaderOf({ env, pid, stderr: '8:4711', firstStderr: null });
   expect(at({ JOURNAL_STREAM: '8:4711' })).toBe('journal');
   expect(at({ JOURNAL_STREAM: '8:42' })).toBe('other');
   expect(at({})).toBe('other');

@@ -80,7 +80,7 @@ test('join warns of ports at which that gateway does not look, on this machine t
     await gateway.newToken(),
   );
   expect(code).toBe(0);
-  expect(stdout).toContain('looks at the ports 3001 and 47901 only');
+  expect(stdout).toContain('checks only the ports 3001 and 47901');
 });
 
 test('a data directory that cannot be made is said before the token is used up', async () => {
@@ -202,7 +202,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     );
     expect([joined.code, joined.stderr]).toEqual([0, '']);
     expect(joined.stdout).toContain(`The agent listens on ${OUTER_ADDRESS}`);
-    expect(joined.stdout).toContain('looks at the ports 3001 and 47901 only');
+    expect(joined.stdout).toContain('checks only the ports 3001 and 47901');
     expect(JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8'))).toEqual({
       agent: { host: OUTER_ADDRESS },
     });

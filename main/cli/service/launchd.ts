@@ -19,7 +19,7 @@ export function launchdService(program: Program, user: LaunchdUser): Service {
     text: launchdPlist(program),
     encoding: 'utf8',
     reachable: null,
-    // It takes no second one of the same name.
+    // launchd refuses a second service of the same name.
     replaces: [bootOut],
     install: [
       ['launchctl', 'enable', `${domain}/${LABEL}`],

@@ -6,24 +6,24 @@ export interface Program {
   readonly dataDirectory: string | null;
 }
 
-/** A service as one manager takes it: a file, and command lines. */
+/** A service as its manager needs it: a file and command lines. */
 export interface Service {
   readonly file: string;
   readonly text: string;
   readonly encoding: 'utf8' | 'utf16le';
   /** Fails where the manager does not run; null for one that always does. */
   readonly reachable: CommandLine | null;
-  /** Before the file of an earlier installation is replaced; what fails does not matter. */
+  /** Run before the file of an earlier installation is replaced; failures are ignored. */
   readonly replaces: readonly CommandLine[];
-  /** After the file was written. */
+  /** Run after the file is written. */
   readonly install: readonly CommandLine[];
-  /** Before the file is removed. */
+  /** Run before the file is removed. */
   readonly remove: readonly CommandLine[];
-  /** After the file was removed. */
+  /** Run after the file is removed. */
   readonly forget: readonly CommandLine[];
-  /** Ends with 0 while the service runs. */
+  /** Exits with 0 while the service runs. */
   readonly isActive: CommandLine;
-  /** For people, after the installation. */
+  /** Shown to the user after the installation. */
   readonly notes: readonly string[];
   /** Shows the log or names its place, as in `journalctl --user -u switchyard`. */
   readonly log: string;
@@ -31,6 +31,6 @@ export interface Service {
 
 export type CommandLine = readonly [string, ...string[]];
 
-/** For element texts of XML. */
+/** For text content in XML. */
 export const xmlText = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

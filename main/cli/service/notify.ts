@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../platform/clock.ts';
 
-/** Tells systemd the state of the service (sd_notify(3)); does nothing where systemd has not started this process. */
+/** Tells systemd the state of the service (sd_notify(3)); does nothing if systemd did not start this process. */
 export interface ServiceNotifier {
   ready(): void;
   stopping(): void;
@@ -14,7 +14,7 @@ interface ServiceNotifierDeps {
   readonly send: (state: string) => void;
 }
 
-/** While the event loop runs, the watchdog hears of it twice in its time, as sd_watchdog_enabled(3) advises. */
+/** Notifies the watchdog twice per time-out while the event loop runs, as sd_watchdog_enabled(3) advises. */
 export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps): ServiceNotifier {
   if (!env['NOTIFY_SOCKET']) return { ready() {}, stopping() {} };
   const everyMs = watchdogMs(env, pid) / 2;
@@ -39,7 +39,9 @@ function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
   return Number.isFinite(microseconds) ? microseconds / 1000 : 0;
 }
 
-/** By systemd's own tool, because Node has no datagram sockets of the Unix domain (docs/decisions.md#messages-to-systemd). */
+/**
+ * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/decisions.md#messages-to-systemd).
+ */
 export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
   return (state: string) => {
     const { NOTIFY_SOCKET, PATH } = env;

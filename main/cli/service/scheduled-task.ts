@@ -4,13 +4,13 @@ import { type Program, type Service, xmlText } from './manager.ts';
 const NAME = 'Switchyard';
 
 interface TaskPlaces {
-  /** Of the user, as in `DESKTOP\\ann`. */
+  /** With its domain, as in `DESKTOP\\ann`. */
   readonly user: string;
-  /** Keeps the description of the task. */
+  /** Where the task's XML file is kept. */
   readonly dataDirectory: string;
 }
 
-/** A task of Windows that starts when its user logs on; a real service would need a program of its own. */
+/** A scheduled task of Windows that starts when its user logs on; a real service would need a separate program. */
 export function scheduledTask(program: Program, { user, dataDirectory }: TaskPlaces): Service {
   const file = win32.join(dataDirectory, 'service.xml');
   const end = ['schtasks', '/End', '/TN', NAME] as const;
@@ -20,7 +20,7 @@ export function scheduledTask(program: Program, { user, dataDirectory }: TaskPla
     // schtasks reads no other encoding reliably.
     encoding: 'utf16le',
     reachable: null,
-    // A task that runs is not started anew.
+    // A task that already runs is not started again.
     replaces: [end],
     install: [
       ['schtasks', '/Create', '/TN', NAME, '/XML', file, '/F'],
@@ -39,10 +39,7 @@ export function scheduledTask(program: Program, { user, dataDirectory }: TaskPla
   };
 }
 
-/**
- * A task has no environment, so the data directory is set by cmd.exe; conhost's `--headless` keeps its console from
- * being seen.
- */
+/** A task has no environment, so the data directory is set by cmd.exe; conhost's `--headless` hides its console. */
 export function taskXml({ command, dataDirectory }: Program, user: string): string {
   const program = command.map(quoted).join(' ');
   const line =
@@ -86,5 +83,5 @@ export function taskXml({ command, dataDirectory }: Program, user: string): stri
 `;
 }
 
-/** File names of Windows hold no quotation marks. */
+/** Windows file names cannot contain quotation marks. */
 const quoted = (word: string) => (/[\s&()^]/.test(word) ? `"${word}"` : word);

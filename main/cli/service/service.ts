@@ -41,7 +41,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
 }
 
 const hiddenMessage = (path: string) =>
-  `A service of the machine runs as a user of its own, who cannot read ${path}: install Node and Switchyard for all users, as under /usr/local, or leave "--system" out.`;
+  `A system service runs as its own user, which cannot read ${path}: install Node and Switchyard for all users, for example under /usr/local, or leave out "--system".`;
 
 function thisProgram({ env, dataDirectory }: Input): Program {
   const script = realpathSync(process.argv[1] ?? '');
@@ -70,7 +70,7 @@ async function install(chosen: Service, { env, dataDirectory }: Input): Promise<
   if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
-  // What an earlier installation runs would otherwise go on, or be in the way.
+  // Otherwise the process of an earlier installation would keep running, or block the new one.
   if (existsSync(file)) await runAll(chosen.replaces);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
@@ -85,12 +85,12 @@ async function install(chosen: Service, { env, dataDirectory }: Input): Promise<
 }
 
 const ALREADY_RUNS =
-  'A gateway runs already with this data directory: stop it first, then the service can take its place.';
+  'A gateway is already running with this data directory: stop it first, so that the service can take its place.';
 
 const NO_MANAGER =
   'No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "switchyard start" instead.';
 
-/** Null where the manager answers. */
+/** Null if the manager answers. */
 async function whyUnreachable({ reachable }: Service): Promise<string | null> {
   return reachable === null ? null : runAll([reachable]);
 }
@@ -109,7 +109,7 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
 async function remove(chosen: Service): Promise<CommandOutcome> {
   const { file, remove: commands, forget } = chosen;
   if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
-  // Without its manager nothing of it runs.
+  // If the manager does not run, neither does the service.
   const isManaged = (await whyUnreachable(chosen)) === null;
   const failure = isManaged ? await withProgress('Stopping the service', runAll(commands)) : null;
   if (failure !== null)
@@ -122,7 +122,7 @@ async function remove(chosen: Service): Promise<CommandOutcome> {
   );
 }
 
-/** Removes the user's service if it runs this very program; null where there is none. */
+/** Removes the user's service if it runs this program; null if there is none. */
 export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
   const program = thisProgram(input);
   const own = serviceOfUser(program, input);
@@ -139,12 +139,12 @@ async function status({ file, isActive, log }: Service): Promise<CommandOutcome>
   if (isRunning) return answer(data, `The service is running (${file}). Its log: ${log}`);
   return answer(
     data,
-    `The service is installed (${file}), but does not run: see ${log}`,
+    `The service is installed (${file}) but not running: see ${log}`,
     EXIT.failed,
   );
 }
 
-/** The words of the first command that failed; null if all have succeeded. */
+/** The output of the first command that failed; null if all succeeded. */
 async function runAll(commands: readonly CommandLine[]): Promise<string | null> {
   for (const [command, ...args] of commands) {
     const failure = await run(command, args);
@@ -157,12 +157,12 @@ function run(command: string, args: readonly string[]): Promise<string | null> {
   const line = [command, ...args].join(' ');
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.on('error', (error) => resolve(`"${line}" cannot be run: ${error.message}`));
     child.on('close', (code) => {
-      resolve(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${said.trim()}`);
+      resolve(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output.trim()}`);
     });
   });
 }

@@ -13,7 +13,7 @@ export function userService(program: Program, configHome: string): Service {
   ]);
 }
 
-/** Runs as a user of its own, with its data in /var/lib/switchyard. */
+/** Runs as its own user, with its data in /var/lib/switchyard. */
 export function systemService(program: Program): Service {
   return service(program, 'system', join(SYSTEM_DIRECTORY, NAME), [
     'Its data directory is /var/lib/switchyard: set SWITCHYARD_DATA_DIR to that for other commands, as root.',
@@ -27,9 +27,9 @@ function service(program: Program, scope: Scope, file: string, notes: readonly s
     file,
     text: systemdUnit(program, scope),
     encoding: 'utf8',
-    // Not in most containers, nor where another init runs.
+    // Fails in most containers, and under another init system.
     reachable: [...systemctl, 'show-environment'],
-    // "restart" ends it.
+    // "restart" stops the old process.
     replaces: [],
     install: [
       [...systemctl, 'daemon-reload'],
@@ -60,7 +60,7 @@ StartLimitBurst=10
 
 [Service]
 Type=notify
-# systemd-notify sends from a process of its own.
+# systemd-notify sends from its own process.
 NotifyAccess=all
 ExecStart=${command.map((word) => quoted(word.replaceAll('%', '%%').replaceAll('$', '$$$$'))).join(' ')}
 ${environment.join('\n')}
@@ -78,7 +78,7 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 `.replaceAll(/\n{3,}/g, '\n\n');
 }
 
-/** Needs no namespaces, which not every kernel gives to users. */
+/** Needs no namespaces, which not every kernel allows users to create. */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'LockPersonality=yes',
@@ -110,10 +110,10 @@ const SYSTEM_HARDENING = [
 /** A word of a unit file (systemd.syntax(7)). */
 const quoted = (word: string) => `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** Directories that a unit of the machine cannot see. */
+/** Directories that a system unit cannot see. */
 const HIDDEN = ['/home/', '/root/', '/run/user/', '/tmp/', '/var/tmp/'];
 
-/** A path of the program that a unit of the machine could not read; null if there is none. */
+/** A path of the program that a system unit could not read; null if there is none. */
 export function hiddenPath({ command }: Program): string | null {
   return command.find((word) => HIDDEN.some((start) => word.startsWith(start))) ?? null;
 }

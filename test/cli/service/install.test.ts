@@ -74,7 +74,7 @@ test.runIf(isLinux)(
     endsWith(3);
     expect(await run('status')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('does not run: see journalctl --user -u switchyard'),
+      stdout: expect.stringContaining('not running: see journalctl --user -u switchyard'),
     });
     endsWith(0);
     expect((await run('remove')).stdout).toContain(`Removed ${unit}.`);
@@ -131,6 +131,6 @@ test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a servi
   const { run, dataDirectory, calls } = home();
   await startHost({ DATA_DIR: dataDirectory, AGENT: 'false' });
   const { code, stderr } = await run('install');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway runs already')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway is already running')]);
   expect(calls()).toEqual([]);
 });
