@@ -39,7 +39,7 @@ import type { ElectronApi } from './desktop/electron-api.ts';
 import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { freePort } from './desktop/other-port.ts';
-import { createMemoryFile, createPreferences } from './desktop/preferences.ts';
+import { createJsonFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
 import { createTerminalCommand } from './desktop/terminal-command.ts';
 import { openTrayPanel } from './desktop/tray-panel.ts';
@@ -57,8 +57,8 @@ import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const windowFile = createMemoryFile(join(dataDir, 'desktop/window.json'));
-const preferences = createPreferences(createMemoryFile(join(dataDir, 'desktop/preferences.json')));
+const windowFile = createJsonFile(join(dataDir, 'desktop/window.json'));
+const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json')));
 const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
 
@@ -97,7 +97,7 @@ function runApp(): Promise<void> {
     onTerminated: (listener) => void process.on('SIGTERM', listener),
     clock: systemClock,
     preferences,
-    crashFile: createMemoryFile(join(dataDir, 'desktop/crashes.json')),
+    crashFile: createJsonFile(join(dataDir, 'desktop/crashes.json')),
     updater: { means: app.isPackaged ? means() : 'none', load: loadUpdater },
     dataDirectory: dataDir,
     logsDirectory,
@@ -145,7 +145,7 @@ function claimData(): void {
   app.setPath('userData', userData);
 }
 
-const surroundings: HostActivity = {
+const hostActivity: HostActivity = {
   userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
   isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
@@ -225,7 +225,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     {
       openStore,
       openUsage: openUsageStore,
-      surroundings,
+      hostActivity,
       startHelper,
       secretBox: box,
       clock: systemClock,

@@ -10,7 +10,7 @@ export function interfaceAddresses(): readonly string[] {
     .toSorted();
 }
 
-/** URL at which others reach the agent; empty while it listens nowhere. */
+/** URL at which others reach the agent; empty while it does not listen. */
 export function agentUrl(host: string, port: number | null): string {
   if (port === null) return '';
   const literal = host.replace(/^\[(.*)\]$/, '$1');

@@ -32,17 +32,17 @@ export interface Agent {
    */
   subscribe(listener: () => void): () => void;
   /**
-   * Sets what the owner has ordered; resolves once it is on disk. `paused` ends running requests, `drained`
-   * lets them finish.
+   * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
+   * them finish.
    */
   setMode(wish: OwnerWish): Promise<void>;
-  /** Judges the owner's rules at once, because their settings may have changed. */
+  /** Evaluates the owner's rules at once, because their settings may have changed. */
   rulesChanged(): void;
   /** The machine has woken from sleep. */
   resumeFromSuspend(): void;
   join: Registration['join'];
   leave(): Promise<void>;
-  /** Moves to another address; running requests go on. */
+  /** Moves to another address; running requests continue. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
   serveEngineAt(settings: EngineSettings): void;
   /** Reports to the registry that these settings name. */
@@ -65,8 +65,8 @@ export function createAgent(deps: AgentDeps): Agent {
   const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
-      // A draining machine becomes paused when its last request ends, and only then does the registry need to
-      // know.
+      // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
+      // it.
       if (parts.mode().mode === 'on') tellListeners();
       else changed();
     },

@@ -7,15 +7,12 @@ import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/**
- * Notices what no event reports, such as a suspend or another network, and has the rules judged at an
- * interval.
- */
+/** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
 export interface ChangeMonitor {
   start(): void;
-  /** Compares the record with the one last reported, and has a heartbeat sent if the difference matters. */
+  /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
   look(): void;
-  /** The machine has woken from sleep: everything that was known may be wrong. */
+  /** The machine has woken from sleep: everything known may be wrong. */
   resumed(): void;
   stop(): void;
 }
@@ -32,10 +29,7 @@ export interface ChangeMonitorDeps {
 
 /** Three checks per heartbeat. */
 const INTERVAL_MS = 5000;
-/**
- * Wall clock and monotonic clock drift apart by more than this only in a suspend, or when somebody sets the
- * time.
- */
+/** Wall clock and monotonic clock drift apart by more than this only during a suspend, or when the time is set. */
 const MAX_DRIFT_MS = 5000;
 
 export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
@@ -63,7 +57,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
     return JSON.stringify([interfaceAddresses(), telemetry.read().tailnet]);
   }
 
-  /** Once: an engine is well, and yet no gateway will send requests here. */
+  /** Warns once that no gateway sends requests here although an engine is healthy. */
   function warnWithoutGpu({ gpu, engine_health }: AgentRecord): void {
     const { state, problems } = telemetry.read().gpus;
     if (hasWarned || gpu.count > 0 || state === 'starting' || engine_health.status !== 'ok') return;
@@ -105,7 +99,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   };
 }
 
-/** The parts of a record whose change is worth a heartbeat of its own; what changes all the time is not. */
+/** The parts of a record whose change is worth an extra heartbeat; excludes what changes all the time. */
 function newsworthy(record: AgentRecord): string {
   const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
   return JSON.stringify([

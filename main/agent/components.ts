@@ -47,23 +47,23 @@ export interface AgentDeps {
   /** As in `process.platform`. */
   readonly platform: string;
   readonly address: AgentAddress;
-  /** Set by the owner; null: look for one. */
+  /** Set by the owner; null: the agent searches for one. */
   readonly engineUrl: string | null;
   /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
-  /** Further gateways of the same pool. */
+  /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that they cannot be changed while the program runs. */
   readonly heldRules: readonly OwnerRuleKey[];
-  /** The registry of this process; null where there is none. */
+  /** The registry of this process; null if there is none. */
   readonly ownRegistry: OwnRegistry | null;
-  /** Ports of this program's other parts, which are never taken for an engine's. */
+  /** Ports of this program's other parts, which are never tried as an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly telemetry: TelemetryWatch;
-  readonly surroundings: HostActivity;
+  readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -83,7 +83,7 @@ export interface AgentRuntimeState {
 
 export interface AgentComponents {
   readonly identity: AgentIdentity;
-  /** About its files, for the owner. */
+  /** About the agent's files, for the owner. */
   readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
   readonly availability: Availability;
@@ -99,7 +99,7 @@ export interface AgentComponents {
 
 /** Change callbacks. */
 export interface AgentListeners {
-  /** The view has changed, and perhaps the record. */
+  /** The view has changed, and possibly the record. */
   readonly changed: () => void;
   /** The number of running requests has changed. */
   readonly flightChanged: () => void;
@@ -152,13 +152,13 @@ export function createComponents(
     ...deps,
     counters,
     maxBodyBytes: () => settings().maxBodyBytes,
-    // Bodies are handed on as they came.
+    // Bodies are forwarded unchanged.
     bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,
-    // Gateways are told at once: a change of the engine's state is sent with the next heartbeat.
+    // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
     onTrouble: () => engines.look(),
     isStuck: () => engines.isStuck(),
   });

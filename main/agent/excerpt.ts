@@ -1,6 +1,6 @@
 import { visible } from '#shared/visible.ts';
 
-/** Foreign output fit to be shown: short, on one line, and hidden characters as their codes. */
+/** Output of other programs made safe to show: short, on one line, hidden characters as their codes. */
 export function excerpt(output: string, maxChars = 200): string {
   // Some output is megabytes long.
   const line = output.slice(0, 4 * maxChars).replaceAll(/[ \t\r\n]+/g, ' ');

@@ -5,7 +5,7 @@ import type { EngineView } from './engines/adapters/engine-view.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-/** What neither driver nor engine reports: the owner's order and the agent's own counts. */
+/** What neither driver nor engine reports: the owner's mode and the agent's own counts. */
 export interface AgentState {
   readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
   readonly inFlight: number;
@@ -102,7 +102,7 @@ function enginePart(engine: EngineView | null, { lastModel, decodeTps }: AgentSt
 
 const MB_PER_GB = 1024;
 const BYTES_PER_GB = 1024 ** 3;
-/** The registry takes no longer texts. */
+/** The registry accepts no longer texts. */
 const MAX_CHARS = 1024;
 
 function statusOf(
@@ -159,7 +159,7 @@ function count(value: number | null): number | null {
   return value === null ? null : Math.max(0, Math.round(value));
 }
 
-/** Drivers were seen to report 101 and more for a moment. */
+/** Drivers have been seen to report more than 100 for a moment. */
 function percent(value: number | null): number | null {
   return value === null ? null : Math.min(100, Math.max(0, Math.round(value)));
 }

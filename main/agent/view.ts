@@ -70,7 +70,7 @@ interface Circumstances {
   readonly engineUrlFault: string | null;
 }
 
-/** A smaller difference of the clocks is not mentioned. */
+/** A smaller difference between the clocks is not reported. */
 const MAX_CLOCK_OFFSET_MS = 60_000;
 
 /** All problems except those of drivers and their tools. */
@@ -105,7 +105,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
       tool: 'registry',
       tried: registry.url ?? 'the gateway of this machine',
       happened,
-      remedy: remedy ?? 'Nothing: it is tried again.',
+      remedy: remedy ?? 'Nothing to do: it is retried.',
     });
   }
   const offsetS = Math.round(registry.clockOffsetMs / 1000);
@@ -114,7 +114,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
       tool: 'clock',
       tried: "comparing it with the gateway's",
       happened: `this machine's clock is ${Math.abs(offsetS)} s ${offsetS > 0 ? 'behind' : 'ahead'}`,
-      remedy: 'Switch its time synchronisation on; until then heartbeats are corrected.',
+      remedy: 'Turn on its time synchronisation; until then heartbeats are corrected.',
     });
   }
   return problems;
@@ -126,7 +126,7 @@ function portProblems(ports: readonly AgentPort[], host: string): readonly Probl
   const rest =
     open.length > 0
       ? `The agent still serves on ${open.join(' and ')}.`
-      : 'Until then no gateway can reach this agent; its heartbeats go on.';
+      : 'Until then no gateway can reach this agent; its heartbeats continue.';
   return failed.map(({ port, message }) => ({
     tool: 'agent',
     tried: `listening on ${host}, port ${port}`,

@@ -18,13 +18,13 @@ import { VERSION } from './package.ts';
 
 export interface ThisMachineDeps {
   readonly config: () => Config;
-  /** The path is one such as `agent.onlyWhenIdle`. */
-  readonly isHeld: (path: string) => boolean;
+  /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
+  readonly isFixed: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;
   /** Ports of this process that are not an engine's. */
   readonly otherPorts: () => readonly number[];
-  readonly surroundings: HostActivity;
+  readonly hostActivity: HostActivity;
   readonly startHelper: StartTool | undefined;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export interface ThisMachineDeps {
 
 /** The agent of this machine, unless its owner has switched it off. */
 export interface ThisMachine {
-  /** For the gateway's routes; null while it is switched off. */
+  /** For the gateway's routes; null while the agent is switched off. */
   readonly api: AgentApi | null;
-  /** Null while it is switched off. */
+  /** Null while the agent is switched off. */
   view(): AgentView | null;
   ports(): readonly number[];
   start(): Promise<void>;
@@ -85,7 +85,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       const limits = { maxBodyBytes, maxBodiesInFlightBytes };
       return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesIn(own) };
     },
-    heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isHeld(`agent.${rule}`)),
+    heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isFixed(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
   agent.subscribe(deps.changed);
@@ -113,14 +113,14 @@ function registriesIn({ registryUrl, otherRegistryUrls, enrollToken }: Config['a
   return { registryUrl, otherRegistryUrls, enrollToken };
 }
 
-/** Joins, and lets the agent listen where that gateway finds this machine. */
+/** Joins, then makes the agent listen where that gateway can reach this machine. */
 async function joinReachably(
   agent: Agent,
-  { config, isHeld, saveHost }: ThisMachineDeps,
+  { config, isFixed, saveHost }: ThisMachineDeps,
   line: JoinLine,
 ): ReturnType<Agent['join']> {
   const joined = await agent.join(line);
-  if (joined.kind === 'failed' || isHeld('agent.host') || !isLoopbackHost(config().agent.host)) {
+  if (joined.kind === 'failed' || isFixed('agent.host') || !isLoopbackHost(config().agent.host)) {
     return joined;
   }
   const reached = await reach(joined.url);

@@ -46,20 +46,20 @@ export interface HostOptions {
 
 export interface HostEdges {
   readonly openStore: typeof openStore;
-  /** Left out where no history is kept. */
+  /** Left out if no history is kept. */
   readonly openUsage?: typeof openUsageStore;
-  /** Left out where no signal of the owner's use is available. */
-  readonly surroundings?: HostActivity;
-  /** Left out where nothing is traced. */
+  /** Left out if the owner's use of the machine cannot be observed. */
+  readonly hostActivity?: HostActivity;
+  /** Left out if nothing is traced. */
   readonly tracing?: Tracing;
-  /** Left out where plain Node runs the program. */
+  /** Left out under plain Node. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
-  /** Seals secrets that are saved; left out where they are saved as they are. */
+  /** Seals saved secrets; left out if they are saved unencrypted. */
   readonly secretBox?: SecretBox | null;
-  /** Told that the start waits for a port, and why. Left out: it fails at once. */
+  /** Called when the start waits for a port. Left out: the start fails at once. */
   readonly onPortTaken?: (message: string) => void;
 }
 
@@ -67,30 +67,30 @@ export interface HostEdges {
 export interface Host {
   /** Notices for the owner at start. */
   readonly notices: readonly string[];
-  /** Rejects with a message for people when an address cannot be bound. */
+  /** Rejects with a human-readable message if an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
   /** Running requests may finish for up to 30 s. */
   stop(graceMs?: number): Promise<void>;
-  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  /** Asks hosted upstreams for their models now rather than at the first read of the list. */
   askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<ChangeResult>;
   setForceZero(enabled: boolean): Promise<ChangeResult>;
-  /** State of this machine by its owner's wish; null while the agent is switched off. */
+  /** The owner's mode of this machine; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   controlLink(): string;
-  /** Seals saved secrets by this box, or keeps them plain without one. */
+  /** Seals saved secrets with this box; null saves them unencrypted. */
   keepSecretsIn(box: SecretBox | null): ChangeResult;
-  /** Tells the window that something outside of the gateway has changed. */
+  /** Tells the window that something outside the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
   resumed(): void;
 }
 
-/** The gateway's port is another program's; the message is for people. */
+/** Another program uses the gateway's port; the message is human-readable. */
 export class PortTaken extends Error {}
 
 const STOP_GRACE_MS = 30_000;
@@ -121,8 +121,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
-    isHeld: (path) => loaded.sources.get(path) === 'env',
-    surroundings: edges.surroundings ?? UNKNOWN_HOST_ACTIVITY,
+    isFixed: (path) => loaded.sources.get(path) === 'env',
+    hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
     startHelper: edges.startHelper,
     changed,
     saveHost: (host) => void config.patch({ agent: { host } }),
@@ -134,8 +134,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...figuresOf(() => gateway),
     changed,
     enrolled: (id) => gateway.providerChanged(id),
-    wellAgain: (id) => gateway.providerRecovered(id),
-    gone: (id) => gateway.providerRemoved(id),
+    recovered: (id) => gateway.providerRecovered(id),
+    removed: (id) => gateway.providerRemoved(id),
   });
   const gateway: Gateway = createGateway({
     ...common,
@@ -187,7 +187,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   };
 }
 
-/** What was known before a sleep is asked again, over connections that were made since. */
+/** After sleep, old findings and connections may be stale. */
 function wakeUp(http: HttpClient, parts: readonly { resumed(): void }[]): void {
   http.dropIdle();
   for (const part of parts) part.resumed();
@@ -269,7 +269,7 @@ async function openStores(
 
 const NO_HISTORY = forgetfulStore('This program keeps no history.');
 
-/** Notices about the databases; the gateway routes whatever their state. */
+/** Notices about the databases; the gateway routes requests whatever their state. */
 function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
   const ofRegistry = opened.kind === 'unusable' ? opened.message : opened.warning;
   const ofUsage = usage === NO_HISTORY ? null : usage.problem;
@@ -279,7 +279,7 @@ function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
 /** Written by `npm run build`. */
 export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');
 
-/** What the registry asks of the gateway, which is made after it. */
+/** What the registry reads from the gateway, which is created after it. */
 const figuresOf = (gateway: () => Gateway): Pick<ProvidersDeps, 'traffic' | 'load'> => ({
   traffic: (id) => gateway().traffic(id),
   load: () => gateway().load(),

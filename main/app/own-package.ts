@@ -15,7 +15,7 @@ const FILES = ['LICENSE', 'README.md'];
 const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
 const PROGRAM = 'dist/node/headless.js';
 
-/** The package of this very program, packed at the first use. */
+/** The npm package of this program, packed at the first use. */
 export function createOwnPackage(root: string = PACKAGE_ROOT): () => Promise<OwnPackage> {
   let packed: Promise<OwnPackage> | null = null;
   return () => {
@@ -56,7 +56,7 @@ function filesIn(root: string, folder: string): readonly string[] {
     .map(({ name }) => `${folder}/${name}`);
 }
 
-/** What npm needs of package.json. */
+/** What npm needs from package.json. */
 function manifestOf(): Buffer {
   const { name, version, description, license, type, bin, engines, dependencies } = packageJson;
   const manifest = { name, version, description, license, type, bin, engines, dependencies };
@@ -65,7 +65,10 @@ function manifestOf(): Buffer {
 
 const BUILD_LIMIT_MS = 120_000;
 
-/** Sources can be newer than what was built of them. Why it failed; null on success and outside a checkout. */
+/**
+ * Builds first, because sources can be newer than their build. Returns why the build failed; null on success and
+ * outside a checkout.
+ */
 async function buildInCheckout(root: string): Promise<string | null> {
   if (extname(import.meta.filename) !== '.ts') return null;
   try {

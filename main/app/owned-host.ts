@@ -1,7 +1,7 @@
 import type { DataLock } from '../platform/data-lock.ts';
 import type { Host } from './app.ts';
 
-/** A host that holds its data directory until it has stopped, and records where it listens. */
+/** A host that holds the lock of its data directory until it has stopped, and records its address there. */
 export function ownedHost(host: Host, lock: DataLock): Host {
   return {
     ...host,

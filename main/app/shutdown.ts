@@ -1,6 +1,6 @@
 /**
- * Stops on SIGINT or SIGTERM: the first lets running requests finish, the second ends at once.
- * Exit code 0 after a graceful stop, 128 + signal number after a second signal.
+ * Stops on SIGINT or SIGTERM: the first lets running requests finish, the second exits at once. Exit code 0 after a
+ * graceful stop, 128 + signal number after a second signal.
  */
 export function stopOnSignal(stop: () => Promise<void>, say: (text: string) => void): void {
   let stopping = false;

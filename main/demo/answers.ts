@@ -6,7 +6,7 @@ import { parseJson } from '../platform/json.ts';
 
 const BREAK_AFTER_WORDS = 12;
 
-/** How a demo engine words its answer in one protocol. */
+/** How a demo engine formats its answer in one protocol. */
 export interface DemoStream {
   readonly whole: (text: string) => object;
   /** Events before the first word. */
@@ -53,7 +53,7 @@ export function streamAnswer(
   setTimeout(step, delayMs);
 }
 
-/** Says of itself that it is canned. */
+/** Says that it is canned, so that nobody takes it for a model's answer. */
 export function cannedAnswer(id: UpstreamId): string {
   return (
     `This is canned text from the demo upstream "${id}": no model ran. ` +

@@ -20,9 +20,9 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-/** Where it listens and keeps its files. */
+/** Where the demo listens and keeps its files. */
 export interface DemoPlace {
-  /** Left out: the default port, or any free one where that is in use. */
+  /** Left out: the default port, or any free one if that is in use. */
   readonly port?: string | undefined;
   readonly dataDirectory: string;
 }

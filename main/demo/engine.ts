@@ -20,7 +20,7 @@ export interface DemoEngine {
 }
 
 export interface DemoTraits {
-  /** It takes a while to start after it was not used. */
+  /** It starts slowly after a time without requests. */
   readonly isCold?: boolean;
   /** It has neither the Responses nor the Messages API. */
   readonly speaksChatOnly?: boolean;
@@ -127,7 +127,7 @@ function error(message: string): object {
   return { error: { message, type: 'demo', code: null, param: null } };
 }
 
-/** Imitates an engine that is switched off while unused and takes a while to start. */
+/** Imitates an engine that is switched off while unused and starts slowly. */
 interface ColdStart {
   /** The call itself starts the engine. */
   isUp(): boolean;

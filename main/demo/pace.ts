@@ -1,7 +1,7 @@
 /** How fast the demo's engines are, and how long its gateway waits for them. */
 export interface DemoPace {
   readonly wordMs: number;
-  /** What an engine that was broken as `slow` waits before it answers. */
+  /** How long an engine with the fault `slow` waits before it answers. */
   readonly slowMs: number;
   /** From the first call of a cold engine until it is up. */
   readonly coldStartMs: number;
@@ -17,6 +17,6 @@ export const PACE: DemoPace = {
   coldStartMs: 12_000,
   // Well before a slow engine answers.
   hedgeMs: 2000,
-  // The default of 30 s suits engines, but is long for a person watching a stall.
+  // The default of 30 s suits engines, but is too long for a person watching a stall.
   idleTimeoutMs: 8000,
 };

@@ -10,7 +10,7 @@ import { type Faults, isDemoFault, isUpstreamId } from './fault-routes.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Runs the demo in this terminal until a signal ends it. */
+/** Runs the demo in this terminal until a signal stops it. */
 export async function runDemo(): Promise<void> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'switchyard-demo-'));
   process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
@@ -62,7 +62,7 @@ curl -iN ${where.baseUrl}/messages ${JSON_TYPE} -d ${MESSAGES_BODY}
 curl -i ${where.baseUrl}/responses ${JSON_TYPE} -d ${RESPONSES_BODY}
 
 Or type here:  ${COMMAND_HELP}
-Such as:       break local cut                         (another continues its answer)
+For example:   break local cut                         (another continues its answer)
                break local, then break hosted_a slow   (hosted_b is called beside it)
 Ctrl+C ends it.
 `;

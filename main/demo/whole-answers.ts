@@ -8,7 +8,7 @@ export interface DemoBody {
   readonly bytes: Buffer;
 }
 
-/** What a demo engine answers where there are no streams; null for a path that it does not have. */
+/** The answer of a demo engine on a path without streams; null for an unknown path. */
 export function demoBody(path: string, request: Buffer, id: UpstreamId): DemoBody | null {
   switch (path.replace(/^.*\/v1/, '')) {
     case '/embeddings':
@@ -36,7 +36,7 @@ function fieldsOf(request: Buffer): Readonly<Record<string, unknown>> {
   return isObject(body) ? body : {};
 }
 
-/** Eight numbers that only depend on the text. */
+/** Eight numbers that depend only on the text. */
 function vectors(input: unknown): object[] {
   const texts = Array.isArray(input) ? (input as readonly unknown[]) : [input];
   return texts.map((text, index) => {
@@ -53,7 +53,7 @@ function ranks(documents: unknown): object[] {
 const SAMPLE_RATE = 8000;
 const HEAD_BYTES = 44;
 
-/** A second of 440 Hz: a WAV of 8-bit samples. */
+/** One second of 440 Hz, as a WAV file of 8-bit samples. */
 function tone(): Buffer {
   const wav = Buffer.alloc(HEAD_BYTES + SAMPLE_RATE);
   wav.write('RIFF', 0);

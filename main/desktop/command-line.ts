@@ -1,6 +1,4 @@
-/** How the app was started, by its arguments. */
-
-/** What follows it, after `--`, is a command line of `switchyard`. */
+/** Followed by `--` and the arguments of the command `switchyard`. */
 const CLI_SWITCH = '--cli';
 
 /** Chromium looks for a screen before our code runs; a command needs none. */
@@ -8,7 +6,7 @@ const NO_SCREEN = '--ozone-platform=headless';
 
 export const ACTION_SWITCH = '--action=';
 
-/** Of the desktop entry (electron-builder.yml); a running app carries them out. */
+/** Actions of the desktop entry (electron-builder.yml); a running app carries them out. */
 const START_ACTIONS = ['settings', 'quit'] as const;
 export type StartAction = (typeof START_ACTIONS)[number];
 
@@ -16,7 +14,7 @@ export function startAction(argv: readonly string[]): StartAction | null {
   return START_ACTIONS.find((action) => argv.includes(ACTION_SWITCH + action)) ?? null;
 }
 
-/** The words of a command, or null where the app itself is to start. */
+/** The arguments of a command; null if the app itself is to start. */
 export function commandWords(argv: readonly string[]): readonly string[] | null {
   const at = argv.indexOf(CLI_SWITCH);
   if (at === -1) return null;
@@ -31,14 +29,14 @@ export const cliProgram = (program: string): readonly [string, ...string[]] => [
   '--',
 ];
 
-/** Why the app does not run this command; null where it does. */
+/** Why the app does not run this command; null if it does. */
 export function refusedCommand(words: readonly string[]): string | null {
   const name = words.find((word) => !word.startsWith('-'));
   const isGateway = name === 'start' || words.length === 0;
   if (isGateway) return 'The app is the gateway here: open Switchyard, or "switchyard help".';
   if (name === 'service')
-    return 'A service runs by Node, without the app: install the npm package for it. The app starts by itself with "Start at login" in its menu.';
+    return 'A service runs under Node, without the app: install the npm package for it. The app itself starts with "Start at login" in its menu.';
   if (name === 'uninstall')
-    return 'The app is removed as all apps of this system are. Switch off "Start at login" and the terminal command in its menu first.';
+    return 'Remove the app like any other on this system. First switch off "Start at login" and the terminal command in its menu.';
   return null;
 }

@@ -3,16 +3,16 @@ import type { Log } from '../platform/log.ts';
 import { readCrashes, recentCrashes, restartDelayMs } from './crashes.ts';
 import type { ElectronApi } from './electron-api.ts';
 import type { Notice } from './owner-notices.ts';
-import type { MemoryFile } from './preferences.ts';
+import type { JsonFile } from './preferences.ts';
 
 interface CrashStartDeps {
   readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
-  readonly file: MemoryFile;
+  readonly file: JsonFile;
   readonly clock: Clock;
   readonly logsDirectory: string;
 }
 
-/** Waits before a start that follows on several crashes, and says so; the owner may start at once, or quit. */
+/** Waits before a start that follows several crashes, and says so; the owner may start at once, or quit. */
 export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 'quit'> {
   const { electron, file, clock } = deps;
   const crashes = readCrashes(file);
@@ -28,7 +28,7 @@ export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 
       detail: `It starts again in ${delayMs / 60_000} min, so that it does not keep this machine busy.\n\n${firstLine(crashes.last)}`,
       buttons: ['Start now', 'Open logs', 'Quit'],
       defaultId: 0,
-      // The choice that a box closed by `signal` stands for.
+      // The response of a box that `signal` closes.
       cancelId: 0,
       signal: isOver.signal,
     });
@@ -41,8 +41,8 @@ export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 
   }
 }
 
-/** What is to be said of the last crash, once; it goes to the log as well. */
-export function crashNotices(file: MemoryFile, log: Log): readonly Notice[] {
+/** The notice about the last crash, given once and also logged. */
+export function crashNotices(file: JsonFile, log: Log): readonly Notice[] {
   const crashes = readCrashes(file);
   if (crashes.isTold) return [];
   file.write({ ...crashes, isTold: true });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import type { AppApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
-import type { MemoryFile } from './preferences.ts';
+import type { JsonFile } from './preferences.ts';
 import { relaunchOptions } from './relaunch.ts';
 
 const schema = z.object({
@@ -17,23 +17,25 @@ export type CrashRecord = Readonly<z.infer<typeof schema>>;
 
 const NONE: CrashRecord = { times: [], last: '', isTold: true };
 
-export const readCrashes = (file: MemoryFile): CrashRecord =>
+export const readCrashes = (file: JsonFile): CrashRecord =>
   schema.safeParse(file.read()).data ?? NONE;
 
 const RECENT_MS = 600_000;
-/** By how many crashes of the last ten minutes there are; the last holds for more. */
+/** Indexed by the number of crashes in the last ten minutes; the last entry holds for more. */
 const DELAYS_MS = [0, 0, 0, 60_000, 300_000, 600_000] as const;
 const MAX_KEPT = 20;
-/** Of an error, in characters. */
+/** Of the saved error, in characters. */
 const MAX_TEXT = 8000;
 
-/** How long to wait before starting again, so that what crashes at once does not keep the machine busy; pure. */
+/**
+ * How long to wait before starting again, so that an app that crashes at start does not keep the machine busy; pure.
+ */
 export function restartDelayMs({ times }: CrashRecord, nowMs: number): number {
   const recent = recentCrashes(times, nowMs);
   return DELAYS_MS[Math.min(recent, DELAYS_MS.length - 1)] ?? 0;
 }
 
-/** Of the last ten minutes. */
+/** In the last ten minutes. */
 export const recentCrashes = (times: readonly number[], nowMs: number): number =>
   times.filter((at) => at <= nowMs && nowMs - at < RECENT_MS).length;
 
@@ -41,20 +43,20 @@ interface CrashDeps {
   readonly app: Pick<AppApi, 'relaunch' | 'exit'>;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly file: MemoryFile;
+  readonly file: JsonFile;
   readonly clock: Clock;
   readonly isWindowOpen: () => boolean;
 }
 
 /**
- * Answers an error that nothing has caught: written down, and the program is restarted. What such an error has left
- * behind cannot be trusted, and a start takes a second or two.
+ * Handles an uncaught error: saves it and restarts the app. The state after such an error cannot be trusted, and a
+ * start takes a second or two.
  */
 export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
   const { app, file, clock } = deps;
   let isOver = false;
   return (error) => {
-    // Errors of the handler itself, or while the program ends, would come here again.
+    // An error in the handler itself, or during the exit, would arrive here again.
     if (isOver) return;
     isOver = true;
     const last = error instanceof Error ? (error.stack ?? error.message) : String(error);

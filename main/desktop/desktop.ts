@@ -12,12 +12,12 @@ import { type End, handleEnd, watchSession } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
-  /** Called first, because the single-instance lock lies in the directory that it sets. */
+  /** Called first, because the single-instance lock is in the directory that it sets. */
   readonly claimData: () => void;
-  /** Called in the first instance only; throws with a message for people. `port` is one to save and to use. */
+  /** Called in the first instance only; throws with a human-readable message. `port` is to be used and saved. */
   readonly compose: (port: number | null) => Composed | Promise<Composed>;
   readonly otherPort: (error: unknown) => Promise<number | null>;
-  /** Calls the listener for an error that nothing has caught. */
+  /** Calls the listener for an uncaught error. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
   /** Calls the listener when the system asks this process to end. */
   readonly onTerminated: (listener: () => void) => void;
@@ -33,7 +33,7 @@ interface Versions {
   readonly node: string;
 }
 
-/** What the window is to show. */
+/** What the window shows. */
 export type Composed =
   | ({ readonly kind: 'own' } & OwnHost)
   /** A gateway that another process runs; `link` opens its page with control, once. */
@@ -53,7 +53,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
   app.setAppUserModelId('io.github.switchyard');
   const action = startAction(deps.argv);
-  // A first instance that is asked to quit has nothing to end, and a second one has handed its arguments over.
+  // A first instance that is asked to quit has nothing to stop, and a second one has passed its arguments on.
   if (!app.requestSingleInstanceLock() || action === 'quit') {
     app.quit();
     return;
@@ -107,13 +107,13 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 }
 
-/** Follows what other starts of the program and the dock ask for. */
+/** Handles later starts of the app, and clicks on its dock icon. */
 function listen(deps: DesktopDeps, end: End, open: (view: WindowView | null) => void): void {
   const { app } = deps.electron;
-  let isWantedAgain = false;
+  let isRelaunching = false;
   function startAgain(words: readonly string[]): void {
-    if (!isWantedAgain) app.relaunch(relaunchOptions(deps, words));
-    isWantedAgain = true;
+    if (!isRelaunching) app.relaunch(relaunchOptions(deps, words));
+    isRelaunching = true;
   }
 
   app.on('second-instance', (_event, argv) => {
@@ -127,7 +127,7 @@ function listen(deps: DesktopDeps, end: End, open: (view: WindowView | null) => 
   app.on('window-all-closed', () => undefined);
 }
 
-/** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
+/** The window of a gateway that runs in another process; there is no tray, and the app exits with the window. */
 function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => void {
   const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
   const window = createMainWindow({

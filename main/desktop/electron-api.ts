@@ -30,7 +30,7 @@ interface Cancelable {
   preventDefault(): void;
 }
 
-/** How a process of Chromium's ended; `killed` where somebody ended it. */
+/** How a Chromium process ended; `killed` if it was ended from outside. */
 export interface ProcessEnd {
   readonly reason: string;
   readonly exitCode: number;
@@ -85,7 +85,7 @@ export interface SessionApi {
   ): void;
 }
 
-/** Of a right click. */
+/** Where the user has right-clicked. */
 export type ClickedPlace = Pick<ContextMenuParams, 'isEditable' | 'selectionText'>;
 
 export interface ContentsApi {
@@ -130,7 +130,7 @@ export interface WindowApi extends Pick<
   on(event: 'responsive', listener: () => void): unknown;
 }
 
-/** A window that is never shown: Windows tells windows alone that the session ends, whatever the app does. */
+/** A window that is never shown: Windows announces the end of the session only to windows. */
 export interface SessionWindowApi {
   on(event: 'session-end', listener: () => void): unknown;
 }
@@ -157,7 +157,7 @@ export type SafeStorageApi = Pick<
 
 export interface NotificationApi extends Pick<Notification, 'show'> {
   on(event: 'click', listener: () => void): unknown;
-  /** A button of it; Linux may show none. */
+  /** A click on its button; Linux may show none. */
   on(event: 'action', listener: () => void): unknown;
 }
 
@@ -178,7 +178,7 @@ export interface HelperEnd {
   readonly stderr: string;
 }
 
-/** As the agent starts its helper; main/electron.ts passes it on, so that the compiler checks it. */
+/** How the agent starts its helper; the compiler checks it where main/electron.ts passes one on. */
 export type StartHelper = (
   file: string,
   args: readonly string[],
@@ -190,7 +190,7 @@ export interface ScreenApi {
 }
 
 export interface MenuApi {
-  /** Opens it under the pointer, on the window that has the focus. */
+  /** Opens it at the pointer, on the focused window. */
   popup(): void;
   on(event: 'menu-will-show', listener: () => void): unknown;
   on(event: 'menu-will-close', listener: () => void): unknown;

@@ -14,7 +14,7 @@ export interface Addresses {
 
 /** The part of the host that the desktop shell may use. */
 export interface HostApi {
-  /** Rejects with a message for people, such as a port that is taken. */
+  /** Rejects with a human-readable message, for example if the port is taken. */
   start(): Promise<Addresses>;
   /** Running requests may finish for `graceMs`, 30 s by default. */
   stop(graceMs?: number): Promise<void>;
@@ -25,7 +25,7 @@ export interface HostApi {
   machine(): MachineMode;
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
-  /** Seals saved secrets by this box, or keeps them plain without one. */
+  /** Seals saved secrets with this box; null saves them unencrypted. */
   keepSecretsIn(box: SecretBox | null): ChangeResult;
   /** The machine has woken from sleep. */
   resumed(): void;

@@ -2,13 +2,16 @@ import type { HostApi } from './host-api.ts';
 import type { Keychain } from './keychain.ts';
 import type { Preferences } from './preferences.ts';
 
-/** Where saved API keys are: sealed by the keychain, in the file as they are, or there for want of a keychain. */
+/**
+ * Where saved API keys are: sealed by the keychain, unencrypted in the file, or in the file because there is no
+ * keychain.
+ */
 export type KeyPlace = 'keychain' | 'file' | 'no keychain';
 
 /** Keeps API keys where the owner wants them. */
 export interface KeyStorage {
   place(): KeyPlace;
-  /** Moves the keys to the other place; throws with a message for people. */
+  /** Moves the keys to the other place; throws with a human-readable message. */
   toggle(): Promise<void>;
 }
 
@@ -18,7 +21,7 @@ interface KeyStorageDeps {
   readonly preferences: Preferences;
 }
 
-/** Moves keys once, to where the owner wants them. */
+/** Moves the keys to where the owner wants them. */
 export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps): KeyStorage {
   let box = keychain.state.kind === 'open' ? keychain.state.box : null;
   let isSealed = false;
@@ -32,7 +35,7 @@ export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps
   try {
     if (box !== null) keep(preferences.current().keysIn === 'keychain');
   } catch {
-    // The disk would not take it: the keys stay where they are, and can still be read.
+    // The write failed: the keys stay where they are, and can still be read.
   }
 
   return {
@@ -41,7 +44,7 @@ export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps
       return isSealed ? 'keychain' : 'file';
     },
     async toggle() {
-      // Asked for again after it was lost: what was sealed with the old key is given up.
+      // The old key was lost: what was sealed with it cannot be recovered.
       if (!isSealed) box ??= await keychain.renew();
       keep(!isSealed);
       preferences.change({ keysIn: isSealed ? 'keychain' : 'file' });

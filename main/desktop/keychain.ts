@@ -2,24 +2,24 @@ import { messageOf } from '../platform/errors.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secret-box.ts';
 import type { SafeStorageApi } from './electron-api.ts';
 
-/** The key of the box in which saved secrets are sealed, itself sealed by the system's keychain. */
+/** The key that seals saved secrets, itself sealed by the system's keychain. */
 export interface Keychain {
   readonly state: KeychainState;
-  /** A box with a new key; what another one has sealed stays sealed. */
+  /** A box with a new key, which cannot open what another one sealed. */
   renew(): Promise<SecretBox>;
 }
 
 export type KeychainState =
   | { readonly kind: 'open'; readonly box: SecretBox }
-  /** Secrets stay in a file; `why` is for people. */
+  /** Secrets stay in a file; `why` is human-readable. */
   | { readonly kind: 'none'; readonly why: string }
-  /** The keychain does not open what it has sealed. */
+  /** The keychain can no longer open what it sealed. */
   | { readonly kind: 'lost'; readonly why: string };
 
 interface KeychainDeps {
   readonly safeStorage: SafeStorageApi;
   readonly platform: NodeJS.Platform;
-  /** Of the sealed key, as base64; null where there is none yet. */
+  /** Holds the sealed key, as base64; null if there is none yet. */
   readonly file: { read(): string | null; write(text: string): void };
 }
 
@@ -58,9 +58,9 @@ export async function openKeychain(deps: KeychainDeps): Promise<Keychain> {
 async function missing({ safeStorage, platform }: KeychainDeps): Promise<string | null> {
   if (platform === 'linux') {
     const backend = safeStorage.getSelectedStorageBackend();
-    // With a password that every copy of Chromium has, it would seal nothing.
+    // Chromium would then use a password that every copy of it has, which protects nothing.
     if (backend === 'basic_text' || backend === 'unknown')
-      return 'no keychain of this desktop was found (GNOME Keyring and KWallet are known)';
+      return 'no keychain of this desktop was found (GNOME Keyring and KWallet are supported)';
   }
   try {
     const isThere = await safeStorage.isAsyncEncryptionAvailable();

@@ -6,10 +6,10 @@ import type { AppApi } from './electron-api.ts';
 /** Starts the app without opening its window. */
 export const HIDDEN_SWITCH = 'hidden';
 
-/** `needs approval`: by macOS; `held off`: by Windows, whose Task Manager has a switch of its own. */
-export type LoginItemState = 'on' | 'off' | 'needs approval' | 'held off';
+/** `needs approval`: in the System Settings of macOS; `disabled`: in the Task Manager of Windows. */
+export type LoginItemState = 'on' | 'off' | 'needs approval' | 'disabled';
 
-/** Start at login, as the system has it: its own settings may have changed it. */
+/** Start at login, always read from the system, whose own settings may change it. */
 export interface LoginItem {
   state(): LoginItemState;
   /** Throws with the system's message. */
@@ -32,7 +32,7 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
       const found = app.getLoginItemSettings({ args });
       if (platform === 'darwin' && found.status === 'requires-approval') return 'needs approval';
       if (!found.openAtLogin) return 'off';
-      return platform === 'win32' && !found.executableWillLaunchAtLogin ? 'held off' : 'on';
+      return platform === 'win32' && !found.executableWillLaunchAtLogin ? 'disabled' : 'on';
     },
     set: (openAtLogin) => app.setLoginItemSettings({ openAtLogin, args }),
   };
@@ -56,17 +56,17 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
     replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
   }
   try {
-    if (state() === 'on' && leadsNowhere(path)) set(true);
+    if (state() === 'on' && isStale(path)) set(true);
   } catch {
-    // The disk would not take it; the menu shows the entry as it is.
+    // The write failed; the menu shows the entry as it is.
   }
   return { state, set };
 }
 
-/** By the desktop's own settings. */
+/** As the desktop's own settings write it. */
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
-/** Null where there is none that can be read. */
+/** Null if the file is missing or unreadable. */
 function textOf(path: string): string | null {
   try {
     return readTextFile(path);
@@ -75,8 +75,8 @@ function textOf(path: string): string | null {
   }
 }
 
-/** The entry names a program that is not there any more, such as an AppImage that was moved. */
-function leadsNowhere(path: string): boolean {
+/** The entry names a program that no longer exists, such as an AppImage that was moved. */
+function isStale(path: string): boolean {
   const [, named] = /^TryExec=(.*)$/m.exec(textOf(path) ?? '') ?? [];
   return named !== undefined && !existsSync(named.replaceAll(String.raw`\\`, '\\'));
 }
@@ -87,7 +87,7 @@ function desktopEntry(program: string): string {
     'Type=Application',
     'Name=Switchyard',
     'Comment=LLM gateway in the tray',
-    // Once the program is gone, so is its start.
+    // The desktop ignores the entry once the program is gone.
     `TryExec=${program.replaceAll('\\', String.raw`\\`)}`,
     `Exec=${quoted(program)} --${HIDDEN_SWITCH}`,
     'Icon=switchyard-desktop',

@@ -40,7 +40,7 @@ export function attachedMenu(platform: NodeJS.Platform): Item[] {
   return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
-/** Of a right click in the page, for which Electron has no menu of its own. */
+/** For a right click in the page, for which Electron has no default menu. */
 export function contextMenu({ isEditable, selectionText }: ClickedPlace): Item[] {
   if (isEditable)
     return [{ role: 'cut' }, { role: 'copy' }, { role: 'paste' }, { role: 'selectAll' }];
@@ -49,7 +49,7 @@ export function contextMenu({ isEditable, selectionText }: ClickedPlace): Item[]
 
 const LINE: Item = { type: 'separator' };
 
-/** Electron's own menu of the app, which has no settings. */
+/** Electron's default app menu, with an entry for the settings. */
 const macEntries = (settings: Item): Item[] => [
   { role: 'about' },
   LINE,
@@ -64,7 +64,7 @@ const macEntries = (settings: Item): Item[] => [
   { role: 'quit' },
 ];
 
-/** On macOS the window is closed by its entry; elsewhere by that of the window's menu. */
+/** Holds "Close" on macOS; elsewhere the window menu does. */
 const FILE: Item = { role: 'fileMenu' };
 
 const WINDOW: Item = { role: 'windowMenu' };

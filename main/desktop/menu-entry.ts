@@ -16,7 +16,7 @@ export type MenuAction =
   | 'toggle-terminal-command'
   | 'toggle-key-place'
   | 'toggle-keep-awake'
-  | 'toggle-update-looks'
+  | 'toggle-update-checks'
   | 'proceed-update'
   | 'open-failed-machines'
   | `configure ${UpstreamId}`

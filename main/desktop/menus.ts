@@ -25,7 +25,7 @@ export interface TrayState {
   readonly system: SystemState;
 }
 
-/** Everything is in the menu, because clicks on the icon may never arrive. */
+/** Everything is in the menu, because some desktops do not report clicks on the icon. */
 export function trayView(state: TrayState): TrayView {
   const { facts, phase, system } = state;
   const problem = recentProblem(facts);
@@ -91,7 +91,7 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
   }
 }
 
-/** For upstreams that nothing but a reset or time brings back. */
+/** For upstreams that are skipped until some time has passed or they are reset. */
 function resets({ status }: TrayFacts): readonly MenuEntry[] {
   return status.upstreams
     .filter((upstream) => upstream.circuit.open || upstream.skips.length > 0)
@@ -170,7 +170,7 @@ export function menuTemplate(
   });
 }
 
-/** A single `&` marks an access key; an upstream's label may contain one, and its last words anything. */
+/** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
 function literal(text: string): string {
   return visible(text).replaceAll('&', '&&');
 }

@@ -4,7 +4,7 @@ import type { ElectronApi, NotificationApi } from './electron-api.ts';
 import type { MenuAction } from './menu-entry.ts';
 import type { Notice } from './owner-notices.ts';
 
-/** A cause that passes by itself within this time is no news. */
+/** A cause that ends within this time is not shown. */
 const HOLD_MS = 15_000;
 /** A cause that comes back within this time is the same one. */
 const SAME_CAUSE_MS = 600_000;
@@ -17,11 +17,11 @@ interface NotifierDeps {
   readonly act: (action: MenuAction) => void;
 }
 
-/** Shows notices by the system, each cause at most once while it lasts. */
+/** Shows notices as system notifications, each cause at most once while it lasts. */
 export interface Notifier {
   /** All causes that hold now. */
   update(notices: readonly Notice[]): void;
-  /** At once, for what cannot pass. */
+  /** Shows it at once, for a cause that does not end. */
   say(notice: Notice): void;
   stop(): void;
 }
@@ -35,17 +35,17 @@ interface Cause {
 
 export function createNotifier({ Notification, clock, act }: NotifierDeps): Notifier {
   const causes = new Map<string, Cause>();
-  /** Kept: a collected notification would not answer its button. */
+  /** Kept, because a garbage-collected notification ignores clicks. */
   const shown: NotificationApi[] = [];
 
   function show({ title, body, button }: Notice): void {
     if (!Notification.isSupported()) return;
     const actions = [{ type: 'button' as const, text: button.text }];
     const notification = new Notification({ title: visible(title), body: visible(body), actions });
-    const help = () => act(button.action);
-    // Where the system shows no buttons, the click anywhere helps as well.
-    notification.on('click', help);
-    notification.on('action', help);
+    const runAction = () => act(button.action);
+    // Some systems show no buttons, so a click anywhere does the same.
+    notification.on('click', runAction);
+    notification.on('action', runAction);
     notification.show();
     shown.push(notification);
     if (shown.length > MAX_KEPT) shown.shift();

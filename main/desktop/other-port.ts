@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 
-/** Neither the gateway's nor an agent's usual ports. */
+/** Outside the default ports of gateways and agents. */
 const FIRST = 47_910;
 const LAST = 47_999;
 
-/** A port of this machine that nobody uses now, for a gateway whose own is taken; null if there is none. */
+/** A free loopback port for a gateway whose own is taken; null if none is free. */
 export async function freePort(first = FIRST, last = LAST): Promise<number | null> {
   for (let port = first; port <= last; port++) {
     if (await isFree(port)) return port;

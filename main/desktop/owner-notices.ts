@@ -3,13 +3,13 @@ import { WARNED_SHARE } from '#shared/usage.ts';
 import { isConfigured, displayName, haltedBy, type TrayFacts } from './serving-summary.ts';
 import type { MenuAction } from './menu-entry.ts';
 
-/** What the owner must know although no window is open. */
+/** What the owner must know even if no window is open. */
 export interface Notice {
-  /** One message a cause; the same words may have another cause later. */
+  /** Each cause is shown once; the same text may appear again for another cause. */
   readonly cause: string;
   readonly title: string;
   readonly body: string;
-  /** What helps. */
+  /** The action that helps. */
   readonly button: { readonly text: string; readonly action: MenuAction };
 }
 
@@ -20,7 +20,7 @@ export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
 }
 
-/** Exclusions that pass only when the owner does something. */
+/** Exclusions that end only when the owner does something. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: string }>> = {
   credentials: { what: 'refuses our key', body: 'Requests pass it over until it has another key.' },
   quota: {
@@ -48,7 +48,7 @@ function refusals({ status }: TrayFacts): readonly Notice[] {
 
 const UNTIL = { day: 'until tomorrow', month: 'until next month' } as const;
 
-/** Of money that may still be spent; a budget of nothing is a wish. */
+/** Leaves out budgets of 0: there the owner wants to spend nothing. */
 function budgets({ status }: TrayFacts): readonly Notice[] {
   if (status.forceZero) return [];
   return status.upstreams.flatMap((upstream): readonly Notice[] => {
@@ -75,7 +75,7 @@ const settingsOf = ({ id }: UpstreamReport): Notice['button'] => ({
   action: `configure ${id}`,
 });
 
-/** Everything that may be asked is down, and not by the owner's own wish. */
+/** Every permitted upstream is down, and not because the owner paused this machine. */
 function outage(facts: TrayFacts): readonly Notice[] {
   const { status } = facts;
   const permitted = status.upstreams.filter(
@@ -99,30 +99,30 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
   ];
 }
 
-/** The page has crashed again and again, and is not reopened. */
+/** The page keeps crashing, and is not reopened. */
 export const pageGone = (): Notice => ({
   cause: 'page gone',
   title: 'The window keeps crashing',
-  body: 'The gateway goes on serving. The same page opens in a browser.',
+  body: 'The gateway keeps running. The same page opens in a browser.',
   button: { text: 'Open in browser', action: 'open-browser' },
 });
 
-/** A process of Chromium's, which restarts it by itself. */
+/** A process of Chromium has ended; Chromium restarts it. */
 export const childGone = (type: string, reason: string): Notice => ({
   cause: `child ${type}`,
   title: `A part of the window stopped (${type}: ${reason})`,
-  body: 'The gateway goes on serving. The log has each time that it happens.',
+  body: 'The gateway keeps running. The log records each time this happens.',
   button: { text: 'Open logs', action: 'open-logs' },
 });
 
-/** Keys that the keychain no longer opens; said once a start. */
+/** Keys that the keychain can no longer open; shown once per start. */
 export function lostKeys(paths: readonly string[]): readonly Notice[] {
   if (paths.length === 0) return [];
   return [
     {
       cause: 'lost keys',
-      title: 'The keychain does not open your API keys',
-      body: `Enter them again: ${paths.join(', ')}. Everything else is as it was.`,
+      title: 'The keychain cannot open your API keys',
+      body: `Enter them again: ${paths.join(', ')}. Nothing else has changed.`,
       button: { text: 'Open settings', action: 'open-settings' },
     },
   ];

@@ -4,13 +4,13 @@ import type { ElectronApi, WindowApi } from './electron-api.ts';
 interface PageHealthDeps {
   readonly dialog: ElectronApi['dialog'];
   readonly log: Log;
-  /** Puts a new window in the place of this one. */
+  /** Replaces this window with a new one. */
   readonly replace: (window: WindowApi) => void;
-  /** Called instead, when that has not helped. */
+  /** Called instead if replacing has not helped. */
   readonly giveUp: (window: WindowApi) => void;
 }
 
-/** Answers pages that crash or hang; the gateway goes on beside them. */
+/** Handles pages that crash or hang; the gateway keeps running. */
 export interface PageHealth {
   watch(window: WindowApi): void;
 }
@@ -36,9 +36,9 @@ export function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDep
   async function askAboutHang(window: WindowApi): Promise<void> {
     const { response } = await dialog.showMessageBox(window, {
       type: 'warning',
-      message: 'The window does not answer',
-      detail: 'The gateway goes on serving. The window may recover by itself.',
-      buttons: ['Wait', 'Open it anew'],
+      message: 'The window is not responding',
+      detail: 'The gateway keeps running. The window may recover by itself.',
+      buttons: ['Wait', 'Reopen'],
       defaultId: 0,
       cancelId: 0,
     });

@@ -4,8 +4,8 @@ import type { ElectronApi, PowerBlockerApi } from './electron-api.ts';
 import type { HostApi } from './host-api.ts';
 import type { Preferences } from './preferences.ts';
 
-/** Keeps the system awake while there is a reason; blocks nothing otherwise. */
-export function createWakefulness(blocker: PowerBlockerApi): {
+/** Keeps the system awake while there is a reason to. */
+export function createSleepBlocker(blocker: PowerBlockerApi): {
   /** `isNeeded`: the owner has chosen it and requests run. */
   set(isNeeded: boolean): void;
 } {
@@ -29,8 +29,8 @@ interface SleepDeps {
 }
 
 /**
- * Before sleep the machine is drained, so that gateways stop asking it; afterwards it takes work again and everything
- * is checked again. Remembered on disk, because a machine may lose power while it sleeps.
+ * Drains the machine before sleep, so that gateways stop sending it requests; afterwards it takes requests again, and
+ * everything is checked again. The state is saved on disk, because a machine may lose power while it sleeps.
  */
 export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps): void {
   async function change(wish: 'on' | 'drained'): Promise<boolean> {
@@ -54,7 +54,7 @@ export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps)
     void change('drained');
   });
   powerMonitor.on('resume', () => {
-    // First: the heartbeat that follows says that the machine takes work.
+    // First, so that the next heartbeat says that the machine takes requests.
     void wake();
     host.resumed();
   });

@@ -3,14 +3,14 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { readTextFile, replaceFile } from '../platform/files.ts';
 
-/** A small file of what the desktop app remembers; what cannot be read counts as never written. */
-export interface MemoryFile {
+/** A small state file of the desktop app; one that cannot be read counts as empty. */
+export interface JsonFile {
   read(): unknown;
-  /** Where the disk fails, it is forgotten at the next start. */
+  /** If the write fails, the value is lost at the next start. */
   write(value: object): void;
 }
 
-export function createMemoryFile(path: string): MemoryFile {
+export function createJsonFile(path: string): JsonFile {
   return {
     read() {
       try {
@@ -24,23 +24,23 @@ export function createMemoryFile(path: string): MemoryFile {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
       } catch {
-        // As said above.
+        // See the interface.
       }
     },
   };
 }
 
 const schema = z.object({
-  /** Where API keys are to be kept; in the file as well where the system has no keychain. */
+  /** Where to keep API keys; without a keychain they are always in the file. */
   keysIn: z.enum(['keychain', 'file']).default('keychain'),
   /** The system does not sleep while requests run. */
   keepsAwake: z.boolean().default(false),
   looksForUpdates: z.boolean().default(true),
-  /** This machine was drained because the system went to sleep, not by its owner. */
+  /** The machine was drained because the system went to sleep, not by its owner. */
   isDrainedForSleep: z.boolean().default(false),
 });
 
-/** What the owner has chosen in the menu; of no meaning without the desktop app. */
+/** What the owner has chosen in the menu; the headless gateway does not read it. */
 export type PreferenceValues = Readonly<z.infer<typeof schema>>;
 
 export interface Preferences {
@@ -48,7 +48,7 @@ export interface Preferences {
   change(part: Partial<PreferenceValues>): void;
 }
 
-export function createPreferences(file: MemoryFile): Preferences {
+export function createPreferences(file: JsonFile): Preferences {
   let values = schema.safeParse(file.read() ?? {}).data ?? schema.parse({});
   return {
     current: () => values,

@@ -9,8 +9,8 @@ export interface ProcessStart {
 }
 
 /**
- * For `app.relaunch`: the same program with the words that it was started with, which name the app's folder where it is
- * not packed, but for how its window opens: that is what `words` say now.
+ * For `app.relaunch`: the arguments of this start (an unpackaged app needs its folder among them), with `words` in
+ * place of those that say how the window opens.
  */
 export function relaunchOptions(
   { argv, env }: ProcessStart,
@@ -22,7 +22,7 @@ export function relaunchOptions(
   const image = env['APPIMAGE'];
   return {
     args: [...kept, ...words],
-    // An AppImage's own program lies in a mount that ends with it.
+    // An AppImage runs from a mount that is gone when the app exits; APPIMAGE is the file itself.
     ...(image === undefined ? {} : { execPath: image }),
   };
 }

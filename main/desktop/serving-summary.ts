@@ -2,7 +2,7 @@ import type { AgentView } from '#shared/agent.ts';
 import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 
-/** State of this machine by its owner's wish; null where the agent is switched off. */
+/** The owner's mode of this machine; null while the agent is switched off. */
 export type MachineMode = AgentView['owner']['mode'] | null;
 
 /** The part of the live state that the tray shows. */
@@ -14,8 +14,8 @@ export type TrayFacts = Pick<
 };
 
 /**
- * The icon. `closed`: the owner's own GPUs serve; `fallback`: another upstream serves, which may cost money;
- * `broken`: the owner is needed; `paused`: by the owner's wish; `off`: stopping, or nothing is configured.
+ * The icon. `closed`: the owner's own GPUs serve; `fallback`: another upstream serves, which may cost money; `broken`:
+ * the owner has to act; `paused`: by the owner; `off`: stopping, or nothing is configured.
  */
 export const TRAY_SHAPES = ['closed', 'fallback', 'broken', 'paused', 'off'] as const;
 
@@ -61,7 +61,7 @@ export function foldFacts(
 export const runningRequests = ({ inFlight }: Pick<TrayFacts, 'inFlight'>): number =>
   Object.values(inFlight).reduce((sum, count) => sum + count, 0);
 
-/** Why this machine serves nobody by its owner's wish; null where it does. */
+/** How the owner's mode keeps this machine from serving; null if it serves. */
 export const haltedBy = ({ machine }: Pick<TrayFacts, 'machine'>): string | null =>
   machine === null || machine === 'on' ? null : HALTED[machine];
 
@@ -118,13 +118,13 @@ const HALTED = {
   leaving: 'this machine is leaving its gateway',
 } as const;
 
-/** Configured, whatever its health. */
+/** Whatever its health. */
 export function isConfigured({ id, baseUrl }: UpstreamReport, { local }: StatusReport): boolean {
   if (baseUrl !== null) return true;
   return id === 'local' && local.verified_count + local.pending_count + local.failed_count > 0;
 }
 
-/** As the window reads it: first one that is not known to fail, then one that is worth a try. */
+/** As in the window: the first that is not known to fail, otherwise the first that can serve. */
 function nextServer(
   permitted: readonly UpstreamReport[],
   facts: TrayFacts,
@@ -151,12 +151,12 @@ function servingText(server: UpstreamReport, { status, sightings }: TrayFacts): 
   return `Serving from ${name}`;
 }
 
-/** What went wrong last at an upstream that is not well, in its own words; null when all are. */
+/** The last error of a failing upstream; null if none is failing. */
 export function recentProblem(facts: TrayFacts): string | null {
   const failing = facts.status.upstreams
     .filter((upstream) => upstream.circuit.open || isFailing(upstream, facts))
     .filter((upstream) => isConfigured(upstream, facts.status))
-    .map((upstream) => ({ upstream, why: lastWords(upstream, facts) }))
+    .map((upstream) => ({ upstream, why: lastErrorOf(upstream, facts) }))
     .toSorted((a, b) => failedAt(b.upstream) - failedAt(a.upstream));
   const [last] = failing;
   return last === undefined
@@ -164,7 +164,7 @@ export function recentProblem(facts: TrayFacts): string | null {
     : shorten(`${displayName(last.upstream)}: ${last.why}`, LINE_MAX);
 }
 
-function lastWords({ id, circuit }: UpstreamReport, { sightings }: TrayFacts): string {
+function lastErrorOf({ id, circuit }: UpstreamReport, { sightings }: TrayFacts): string {
   const sighting = sightings[id];
   if (sighting.kind === 'failed' && sighting.by === 'check') return `${sighting.reason} (a check)`;
   return circuit.lastError ?? 'keeps failing';
@@ -198,7 +198,7 @@ export function displayName({ id, label }: UpstreamReport): string {
 
 function shorten(text: string, max: number): string {
   if (text.length <= max) return text;
-  // Half of a character is none.
+  // Do not cut a surrogate pair in half.
   const cut = text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '');
   return `${cut.trimEnd()}…`;
 }

@@ -12,8 +12,8 @@ import { appMenu } from './menu-bar.ts';
 import { trayView } from './menus.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
 import { childGone, lostKeys, noticesOf, pageGone } from './owner-notices.ts';
-import { createWakefulness, followSleep } from './power.ts';
-import type { MemoryFile, Preferences } from './preferences.ts';
+import { createSleepBlocker, followSleep } from './power.ts';
+import type { JsonFile, Preferences } from './preferences.ts';
 import { relaunchOptions, type ProcessStart } from './relaunch.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
 import type { End } from './shutdown.ts';
@@ -45,17 +45,17 @@ export interface ShellDeps extends ProcessStart {
   readonly loginItem: LoginItem;
   readonly terminalCommand: TerminalCommand | null;
   readonly preferences: Preferences;
-  readonly crashFile: MemoryFile;
+  readonly crashFile: JsonFile;
   readonly updater: { readonly means: UpdateMeans; readonly load: () => Promise<UpdaterApi> };
   readonly logsDirectory: string;
   readonly savedWindow: SavedWindowFile;
 }
 
-/** A host of this process, with what was found while it was made. */
+/** The host of this process, and what was found while it was created. */
 export interface OwnHost {
   readonly host: HostApi;
   readonly keychain: Keychain;
-  /** Paths of the keys that the keychain does not open. */
+  /** Setting paths of the keys that the keychain cannot open. */
   readonly lostKeys: readonly string[];
   readonly log: Log;
 }
@@ -94,10 +94,10 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
     changed: () => refresh.request(),
   });
   const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) });
-  const wakefulness = createWakefulness(electron.powerSaveBlocker);
+  const sleepBlocker = createSleepBlocker(electron.powerSaveBlocker);
   function follow(): void {
     notifier.update(noticesOf(facts));
-    wakefulness.set(preferences.current().keepsAwake && runningRequests(facts) > 0);
+    sleepBlocker.set(preferences.current().keepsAwake && runningRequests(facts) > 0);
     updates?.requestsChanged();
   }
   const act = createActions({
@@ -145,7 +145,7 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
       updates?.stop();
       notifier.stop();
       keeper.stop();
-      wakefulness.set(false);
+      sleepBlocker.set(false);
       try {
         await host.stop(graceMs);
       } finally {
@@ -163,14 +163,14 @@ async function endForUpdate(shell: Shell, end: End, log: Log): Promise<void> {
   try {
     await shell.stop();
   } catch (error) {
-    // What the gateway cannot save now it could not save later.
+    // What the gateway cannot save now, it could not save later either.
     log('error', 'not_stopped', { error: messageOf(error) });
   }
   shell.window.close();
   end.release();
 }
 
-/** After the end for an update that was not installed. */
+/** Restarts after the app was stopped for an update that failed to install. */
 function startAgain(why: string, deps: ShellDeps, log: Log): void {
   const { app } = deps.electron;
   log('error', 'update_failed', { why });
@@ -178,7 +178,7 @@ function startAgain(why: string, deps: ShellDeps, log: Log): void {
   app.exit(1);
 }
 
-/** Null for a build that knows no address to ask. */
+/** Null for a build without an update address. */
 function openUpdates(
   { updater: { means, load }, clock, preferences }: ShellDeps,
   shell: Pick<UpdateDeps, 'inFlight' | 'end' | 'startAgain' | 'changed'>,
@@ -205,13 +205,13 @@ function systemState(
 }
 
 function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   app.on('child-process-gone', (_event, { type, reason, exitCode }) => {
-    // Our own helpers are ended when they have answered.
-    const isUsual = type === 'Utility' || reason === 'clean-exit' || reason === 'killed';
-    log(isUsual ? 'debug' : 'error', 'child_process_gone', { type, reason, exitCode });
-    if (isUsual || told.has(type)) return;
-    told.add(type);
+    // Our own helpers are killed once they have answered.
+    const isExpected = type === 'Utility' || reason === 'clean-exit' || reason === 'killed';
+    log(isExpected ? 'debug' : 'error', 'child_process_gone', { type, reason, exitCode });
+    if (isExpected || reported.has(type)) return;
+    reported.add(type);
     notifier.say(childGone(type, reason));
   });
 }

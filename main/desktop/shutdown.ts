@@ -3,20 +3,20 @@ import type { Clock } from '../platform/clock.ts';
 import type { AppApi, ElectronApi, PowerApi } from './electron-api.ts';
 
 interface Stoppable {
-  /** Running requests may finish for `graceMs`; left out, for as long as the host allows. */
+  /** Running requests may finish for `graceMs`; by default, as long as the host allows. */
   stop(graceMs?: number): Promise<void>;
 }
 
 export interface End {
   /** The session ends. */
   session(): void;
-  /** All is saved: from now on nothing keeps the app from quitting. */
+  /** Everything is saved: from now on nothing keeps the app from quitting. */
   release(): void;
-  /** Asked to end, it waits for running requests. */
+  /** The app was asked to quit, and waits for running requests. */
   isQuitting(): boolean;
 }
 
-/** The system kills what is still there after a few seconds; state has to be on disk before. */
+/** The system kills what still runs after a few seconds; state must be on disk by then. */
 const SESSION_END_LIMIT_MS = 2000;
 /** Leaves half a second for writing state. */
 const SESSION_END_GRACE_MS = 1500;
@@ -80,10 +80,10 @@ interface SessionDeps {
   readonly onTerminated: (listener: () => void) => void;
 }
 
-/** What tells of the end of the session beside `powerMonitor`; call it when Electron is ready. */
+/** Watches what announces the end of the session besides `powerMonitor`; call it when Electron is ready. */
 export function watchSession(deps: SessionDeps, end: Pick<End, 'session'>): void {
   const { electron, platform, onTerminated } = deps;
-  // A logout on Linux. Electron's own listener, which is there by now, would quit, and a quit waits for requests.
+  // A logout on Linux. Electron's own listener, which is registered by now, would quit, and a quit waits for requests.
   onTerminated(() => end.session());
   // The app may have no other window, because it was started hidden or its page has crashed.
   if (platform === 'win32')

@@ -3,18 +3,18 @@ import type { ElectronApi } from './electron-api.ts';
 
 type StartChoice =
   | { readonly kind: 'retry' }
-  /** It is saved, so that apps find it there from now on. */
+  /** The port is saved, so that apps find the gateway there from now on. */
   | { readonly kind: 'port'; readonly port: number }
   | { readonly kind: 'quit' };
 
 interface StartFailureDeps {
   readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
   readonly dataDirectory: string;
-  /** A port to offer where the error is that the gateway's is taken; null otherwise. */
+  /** A port to offer if the error is that the gateway's own is taken; null otherwise. */
   readonly otherPort: (error: unknown) => Promise<number | null>;
 }
 
-/** Says why the gateway does not start, and asks what to do; without a window, a box blocks nobody. */
+/** Says why the gateway does not start, and asks what to do. Nothing runs yet that a modal box could block. */
 async function askAfterFailure(
   { electron, dataDirectory, otherPort }: StartFailureDeps,
   error: unknown,
@@ -42,7 +42,7 @@ async function askAfterFailure(
   }
 }
 
-/** Calls `start` with the port that the owner has chosen, if any, until it succeeds or the owner has enough. */
+/** Calls `start`, with the port that the owner has chosen if any, until it succeeds or the owner quits. */
 export async function startOrAsk(
   deps: StartFailureDeps,
   start: (port: number | null) => Promise<void>,

@@ -20,7 +20,7 @@ export interface SystemActionDeps {
 
 type SystemAction = Extract<MenuAction, `toggle-${string}` | 'proceed-update'>;
 
-/** The entries of system-menu.ts; `change` shows the title with the error's words if it fails. */
+/** The entries of system-menu.ts; `change` shows the title and the error if it fails. */
 export function createSystemActions(
   deps: SystemActionDeps,
   change: (title: string, done: Promise<void>) => void,
@@ -47,7 +47,7 @@ export function createSystemActions(
     'toggle-terminal-command': () => change('The command was not changed', toggleTerminalCommand()),
     'toggle-key-place': () => change('The API keys were not moved', keys.toggle()),
     'toggle-keep-awake': () => toggle('keepsAwake'),
-    'toggle-update-looks': () => toggle('looksForUpdates'),
+    'toggle-update-checks': () => toggle('looksForUpdates'),
     'proceed-update': () => deps.updates?.proceed(),
   };
 }

@@ -4,14 +4,14 @@ import type { LoginItemState } from './login-item.ts';
 import type { MenuEntry } from './menu-entry.ts';
 import type { UpdateMeans, UpdateState } from './updates.ts';
 
-/** What the menu shows of the app's place in this system. */
+/** What the menu shows about the app on this system. */
 export interface SystemState {
   readonly loginItem: LoginItemState;
-  /** Null where the package has brought the command. */
+  /** Null if the package has installed the command. */
   readonly hasTerminalCommand: boolean | null;
   readonly keyPlace: KeyPlace;
   readonly keepsAwake: boolean;
-  /** Null where this build knows no address to ask. */
+  /** Null for a build without an update address. */
   readonly updates: UpdatesView | null;
 }
 
@@ -25,7 +25,7 @@ const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
   on: 'Start at login',
   off: 'Start at login',
   'needs approval': 'Start at login (allow it in System Settings)',
-  'held off': 'Start at login (switched off in Task Manager)',
+  disabled: 'Start at login (switched off in Task Manager)',
 };
 
 const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
@@ -34,7 +34,7 @@ const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
   'no keychain': 'Keep API keys in the keychain (none was found, they are in a file)',
 };
 
-/** The owner's switches beside routing. */
+/** The owner's switches other than those of routing. */
 export function systemEntries(system: SystemState): readonly MenuEntry[] {
   const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
   const entries: MenuEntry[] = [
@@ -77,8 +77,8 @@ export function updateEntries(updates: SystemState['updates']): readonly MenuEnt
     updateEntry(updates),
     {
       kind: 'switch',
-      text: 'Look for updates every day',
-      action: 'toggle-update-looks',
+      text: 'Check for updates every day',
+      action: 'toggle-update-checks',
       on: updates.isAutomatic,
       enabled: true,
     },
@@ -93,13 +93,16 @@ function updateEntry({ means, state }: UpdatesView): MenuEntry {
     case 'newest':
       return action('Check for updates (this is the newest version)');
     case 'failed':
-      return action(`Check for updates (the last time: ${state.why.slice(0, 80)})`);
-    case 'looking':
-      return { kind: 'text', text: 'Looking for updates…' };
+      return action(`Check for updates (last time: ${state.why.slice(0, 80)})`);
+    case 'checking':
+      return { kind: 'text', text: 'Checking for updates…' };
     case 'available':
       return means === 'install'
         ? action(`Download version ${state.version}`)
-        : { kind: 'text', text: `Version ${state.version} is there: get it as you got this one` };
+        : {
+            kind: 'text',
+            text: `Version ${state.version} is available: install it as you installed this one`,
+          };
     case 'downloading':
       return { kind: 'text', text: `Downloading version ${state.version}…` };
     case 'installing':

@@ -6,7 +6,7 @@ import { cliProgram } from './command-line.ts';
 /** The command `switchyard` for terminals: a small file that starts the app's own program. */
 export interface TerminalCommand {
   readonly file: string;
-  /** It is there, and starts this very program. */
+  /** The file exists and starts this program. */
   isOn(): boolean;
   /** Throws with the system's message. */
   set(isOn: boolean): void;
@@ -21,7 +21,7 @@ interface TerminalCommandDeps {
 /** Of the deb and rpm packages. */
 const PACKAGE_FOLDER = '/opt/Switchyard/';
 
-/** Null where the package has brought the command (deploy/desktop/switchyard). */
+/** Null if the package has installed the command (deploy/desktop/switchyard). */
 export function createTerminalCommand(deps: TerminalCommandDeps): TerminalCommand | null {
   const { platform, env, execPath } = deps;
   if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
@@ -53,7 +53,7 @@ function unixScript(words: readonly string[]): string {
   return `#!/bin/sh\nexec ${[quoted, ...options].join(' ')} "$@"\n`;
 }
 
-/** File names of Windows hold no quotation marks; a percent sign would begin a variable. */
+/** Windows file names cannot contain quotation marks; a percent sign would begin a variable. */
 function windowsScript(words: readonly string[]): string {
   const [program = '', ...options] = words;
   return `@"${program.replaceAll('%', '%%')}" ${options.join(' ')} %*\r\n`;

@@ -4,25 +4,25 @@ import type { TrayPanel } from './tray-panel.ts';
 interface TrayKeeperDeps {
   readonly panel: TrayPanel;
   readonly clock: Clock;
-  /** Makes the icon anew. */
+  /** Recreates the icon. */
   readonly renew: () => void;
-  /** There is no icon, and none is expected any more. */
+  /** There is no icon, and none is expected to appear. */
   readonly onNone: () => void;
 }
 
-/** Sees to it that the tray shows the icon. */
+/** Makes sure that the tray shows the icon. */
 export interface TrayKeeper {
-  /** Now. Where it could be, it is made anew, and may be there the next time. */
+  /** If the panel is there without the icon, recreates it, so that it may be shown by the next call. */
   isShown(): Promise<boolean>;
   stop(): void;
 }
 
-/** Between the looks after the start: at login the panel may come half a minute after us. */
+/** Between checks after the start: at login the panel may appear half a minute after the app. */
 const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
 
 /**
- * Chromium looks for a panel when the icon is made and never again (status_icon_linux_dbus.cc): one that was not there
- * by then would not show the icon until the app starts anew.
+ * Chromium looks for a panel only when the icon is created (status_icon_linux_dbus.cc): a panel that starts later would
+ * not show it until the app restarts.
  */
 export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps): TrayKeeper {
   let isStopped = false;
@@ -34,17 +34,17 @@ export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps): TrayK
     return false;
   }
 
-  function lookAfter([pause, ...others]: readonly number[]): void {
+  function checkAfter([pause, ...others]: readonly number[]): void {
     if (isStopped) return;
     if (pause === undefined) onNone();
-    else cancel = clock.after(pause, () => void look(others));
+    else cancel = clock.after(pause, () => void check(others));
   }
 
-  async function look(others: readonly number[]): Promise<void> {
-    if (!(await isShown())) lookAfter(others);
+  async function check(others: readonly number[]): Promise<void> {
+    if (!(await isShown())) checkAfter(others);
   }
 
-  lookAfter(PAUSES_MS);
+  checkAfter(PAUSES_MS);
   return {
     isShown,
     stop() {

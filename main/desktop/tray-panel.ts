@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 
-/** The part of a desktop that shows tray icons; Electron's Tray does not tell of it. */
+/** The part of a desktop that shows tray icons; Electron's Tray says nothing about it. */
 export interface TrayPanel {
-  /** It would show an icon that is made now. */
+  /** Whether it would show an icon that is created now. */
   isThere(): Promise<boolean>;
-  /** It shows ours. */
+  /** Whether it shows our icon. */
   hasOurs(): Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ const BUS = { name: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus' };
 /** https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/ */
 const WATCHER = { name: 'org.kde.StatusNotifierWatcher', path: '/StatusNotifierWatcher' };
 
-/** `pid`: of the process that makes the icon. What cannot be found out counts as no. */
+/** `pid`: of the process that creates the icon. What cannot be determined counts as no. */
 export function openTrayPanel(
   platform: NodeJS.Platform,
   pid: number,
@@ -68,7 +68,7 @@ export function openTrayPanel(
 
 const isTrue = (answer: string): boolean => /\bboolean true\b/.test(answer);
 
-/** An item is the name of its connection; some watchers add its path, behind a slash or an at sign. */
+/** An item is the name of its connection; some watchers add its path, after a slash or an at sign. */
 function connectionsIn(answer: string): readonly string[] {
   const names = [...answer.matchAll(/string "([^"/@]+)/g)].map(([, name = '']) => name);
   return [...new Set(names)];

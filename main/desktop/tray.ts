@@ -17,7 +17,7 @@ interface TrayIcon {
   show(view: TrayView): void;
   /** Shows this view even if it is equal: a clicked checkbox has toggled itself. */
   restore(view: TrayView): void;
-  /** Makes the icon anew, with what it shows. */
+  /** Recreates the icon with its current view. */
   renew(): void;
   remove(): void;
 }

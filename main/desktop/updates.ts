@@ -15,15 +15,15 @@ export interface UpdaterApi {
 }
 
 /**
- * What this build can do about a newer version: `install` where the system checks its signature, `tell` where nothing
- * would, `none` where it knows no address to ask.
+ * What this build can do about a newer version: `install` if the system checks its signature, `tell` if nothing would,
+ * `none` without an update address.
  */
 export type UpdateMeans = 'install' | 'tell' | 'none';
 
-/** `feed` is app-update.yml, which electron-builder writes beside the app where updates have an address; pure. */
+/** `feed` is app-update.yml, which electron-builder writes beside the app if updates have an address; pure. */
 export function updateMeans(platform: NodeJS.Platform, feed: string | null): UpdateMeans {
   if (feed === null) return 'none';
-  // Squirrel takes nothing but what has the running app's own signature.
+  // Squirrel accepts only updates with the running app's signature.
   if (platform === 'darwin') return 'install';
   // Without the name of its publisher, which only signed builds have, electron-updater would check nothing.
   if (platform === 'win32') return /^publisherName:/m.test(feed) ? 'install' : 'tell';
@@ -34,15 +34,15 @@ export function updateMeans(platform: NodeJS.Platform, feed: string | null): Upd
 export type UpdateState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'newest' }
-  | { readonly kind: 'looking' }
+  | { readonly kind: 'checking' }
   | {
       readonly kind: 'available' | 'downloading' | 'ready' | 'waiting' | 'installing';
       readonly version: string;
     }
   | { readonly kind: 'failed'; readonly why: string };
 
-const FIRST_LOOK_MS = 60_000;
-const LOOK_EVERY_MS = 24 * 3_600_000;
+const FIRST_CHECK_MS = 60_000;
+const CHECK_EVERY_MS = 24 * 3_600_000;
 
 export interface UpdateDeps {
   readonly means: 'install' | 'tell';
@@ -50,20 +50,20 @@ export interface UpdateDeps {
   readonly clock: Clock;
   readonly isAutomatic: () => boolean;
   readonly inFlight: () => number;
-  /** Ends the gateway and lets the app quit; then the installer takes over. */
+  /** Stops the gateway and lets the app quit; then the installer takes over. */
   readonly end: () => Promise<void>;
-  /** The installer has failed after the end. */
+  /** The installer failed after the gateway had stopped. */
   readonly startAgain: (why: string) => void;
   readonly changed: () => void;
 }
 
-/** Looks for newer versions; nothing is downloaded or installed without the owner's click. */
+/** Checks for newer versions; nothing is downloaded or installed without the owner's click. */
 export interface Updates {
   readonly means: 'install' | 'tell';
   state(): UpdateState;
-  /** What the menu offers now: look, download, or install. */
+  /** Does what the menu offers now: check, download or install. */
   proceed(): void;
-  /** Requests have begun or ended: an installation that waits may go on. */
+  /** Requests have begun or ended: a waiting installation may proceed. */
   requestsChanged(): void;
   stop(): void;
 }
@@ -72,7 +72,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
   const { means, clock, inFlight } = deps;
   let state: UpdateState = { kind: 'idle' };
   let loading: Promise<UpdaterApi> | null = null;
-  let cancel = clock.after(FIRST_LOOK_MS, lookBySelf);
+  let cancel = clock.after(FIRST_CHECK_MS, checkAutomatically);
 
   function become(next: UpdateState): void {
     state = next;
@@ -88,7 +88,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
   async function load(): Promise<UpdaterApi> {
     const updater = await deps.load();
     updater.autoDownload = false;
-    // Never on quit: the end of the session would break it off.
+    // Never on quit: the end of the session would interrupt it.
     updater.autoInstallOnAppQuit = false;
     updater.on('update-available', ({ version }) => become({ kind: 'available', version }));
     updater.on('update-not-available', () => become({ kind: 'newest' }));
@@ -102,15 +102,15 @@ export function createUpdates(deps: UpdateDeps): Updates {
     loading.then(step).catch(fail);
   }
 
-  function look(): void {
-    become({ kind: 'looking' });
+  function check(): void {
+    become({ kind: 'checking' });
     use((updater) => updater.checkForUpdates());
   }
 
-  function lookBySelf(): void {
-    cancel = clock.after(LOOK_EVERY_MS, lookBySelf);
+  function checkAutomatically(): void {
+    cancel = clock.after(CHECK_EVERY_MS, checkAutomatically);
     const isResting = state.kind === 'idle' || state.kind === 'newest' || state.kind === 'failed';
-    if (deps.isAutomatic() && isResting) look();
+    if (deps.isAutomatic() && isResting) check();
   }
 
   function installWhenIdle(version: string): void {
@@ -118,7 +118,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
       become({ kind: 'waiting', version });
       return;
     }
-    // The end of the gateway tells of changes as well, and each would install once more.
+    // The stopping gateway reports changes too, and each would install again.
     become({ kind: 'installing', version });
     use(async (updater) => {
       await deps.end();
@@ -131,7 +131,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
     state: () => state,
     proceed() {
       switch (state.kind) {
-        case 'looking':
+        case 'checking':
         case 'downloading':
         case 'installing':
           return;
@@ -143,12 +143,12 @@ export function createUpdates(deps: UpdateDeps): Updates {
         case 'ready':
           installWhenIdle(state.version);
           return;
-        // Asked again, it waits no longer for a quiet moment.
+        // A second click cancels the wait.
         case 'waiting':
           become({ kind: 'ready', version: state.version });
           return;
         default:
-          look();
+          check();
       }
     },
     requestsChanged() {

@@ -1,9 +1,8 @@
 import type { HelperEnd, StartHelper, UtilityApi } from './electron-api.ts';
 
 /**
- * Starts a file of ours in Electron's own kind of process: the app's executable cannot run files as Node does
- * (`runAsNode` in electron-builder.yml). The file answers with one message; what it wrote before its end could
- * get lost.
+ * Runs one of our files in an Electron utility process: the app's executable cannot run files as Node does (`runAsNode`
+ * in electron-builder.yml). The file answers with one message; output written just before its exit could get lost.
  */
 export function createUtilityHelper(
   utilityProcess: UtilityApi,
@@ -15,11 +14,11 @@ export function createUtilityHelper(
     let isOver = false;
     const { promise: ended, resolve } = Promise.withResolvers<HelperEnd>();
     function kill(): void {
-      // Electron's own `kill` only asks, and a helper that blocks does not hear it.
+      // Electron's own `kill` is only a request, which a blocked helper never sees.
       try {
         if (!isOver && child.pid !== undefined) killProcess(child.pid, 'SIGKILL');
       } catch {
-        // It has just ended.
+        // The process has just exited.
       }
     }
     child.on('message', (answer) => {

@@ -9,14 +9,14 @@ const savedWindowSchema = z.object({
   isTrayExplained: z.boolean(),
 });
 
-/** What the desktop app remembers of its window. */
+/** What the desktop app saves about its window. */
 export type SavedWindow = z.infer<typeof savedWindowSchema>;
 
 export function parseSavedWindow(value: unknown): SavedWindow | null {
   return savedWindowSchema.safeParse(value).data ?? null;
 }
 
-/** A title bar needs about this much of a screen to be seen and dragged, in pixels. */
+/** How much of a title bar must be visible to be dragged, in pixels. */
 const GRIP = { width: 120, height: 32 };
 
 /**
@@ -40,7 +40,10 @@ export function reachableBounds(
   return null;
 }
 
-/** Where a window is to be moved before it is shown again; null where it can be reached. Screens go while it is hidden. */
+/**
+ * Where to move a hidden window before it is shown again, as its screen may have been unplugged; null if it can be
+ * reached.
+ */
 export function rescuedBounds(
   { x, y, width, height }: Rectangle,
   workAreas: readonly Rectangle[],
@@ -63,7 +66,7 @@ export interface SavedWindowFile {
 }
 
 export interface WindowMemory {
-  /** Null: the default place. */
+  /** Null for the default position. */
   bounds(): Rectangle | null;
   wasMaximized(): boolean;
   /** Moves a hidden window whose screen is gone. */

@@ -14,7 +14,9 @@ interface WindowDeps {
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
-  /** Whether a hidden window could be opened again. Null: nothing runs behind it, so closing it closes it. */
+  /**
+   * Whether a hidden window could be opened again. Null: nothing runs behind the window, so closing really closes it.
+   */
   readonly canHide: (() => Promise<boolean>) | null;
   readonly saved: SavedWindowFile;
   readonly log: Log;
@@ -29,14 +31,14 @@ export type WindowView =
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
   open(view?: WindowView | null): void;
-  /** Where there is none, minimised: the only way to it without a tray. */
+  /** Creates a minimised window if there is none: the only way to open it without a tray. */
   offer(): void;
   /** Shows a message box on the window. */
   show(box: Box): void;
   /** Remembers size and position. */
   save(): void;
   isShown(): boolean;
-  /** For good, unlike a person's click, which only hides it. */
+  /** Closes it for good; the user's click only hides it. */
   close(): void;
 }
 
@@ -44,8 +46,8 @@ export interface MainWindow {
 export function createMainWindow(deps: WindowDeps): MainWindow {
   const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
   let current: WindowApi | null = null;
-  /** Hidden by its owner. */
-  const putAway = new WeakSet<WindowApi>();
+  /** Windows that the user has hidden. */
+  const hiddenByUser = new WeakSet<WindowApi>();
   const memory = createWindowMemory(deps.saved, screen);
   const health = createPageHealth({
     dialog,
@@ -53,9 +55,9 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     replace(window) {
       const wasMinimized = window.isMinimized();
       window.destroy();
-      // One that was put away is made when it is opened, and none springs up unasked.
+      // A hidden window is replaced only when the user opens it, so that none appears unasked.
       if (wasMinimized) offer();
-      else if (!putAway.has(window)) bringToFront();
+      else if (!hiddenByUser.has(window)) bringToFront();
     },
     giveUp(window) {
       window.destroy();
@@ -70,8 +72,8 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
       if (isOffered && !window.isVisible()) window.minimize();
       else showFirst(window, memory.wasMaximized());
     });
-    window.on('hide', () => void putAway.add(window));
-    window.on('show', () => void putAway.delete(window));
+    window.on('hide', () => void hiddenByUser.add(window));
+    window.on('show', () => void hiddenByUser.delete(window));
     followDock(window, app.dock);
     offerContextMenu(window, Menu);
     const { canHide } = deps;
@@ -110,7 +112,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     if (!current.isVisible()) memory.rescue(current);
     current.show();
     current.focus();
-    // A click on the tray does not make an app of macOS the active one.
+    // On macOS a click on the tray does not activate the app.
     if (deps.platform === 'darwin') app.focus({ steal: true });
     return current;
   }
@@ -136,7 +138,7 @@ function showFirst(window: WindowApi, isMaximized: boolean): void {
   window.show();
 }
 
-/** A tray app without a window has no place in the dock. */
+/** A tray app without a window is not shown in the dock. */
 function followDock(window: WindowApi, dock: AppApi['dock']): void {
   window.on('show', () => void dock?.show());
   window.on('hide', () => dock?.hide());
@@ -170,7 +172,7 @@ async function reportFailedLoad(
   await showBox(dialog, window, {
     type: 'error',
     message: 'The window could not be loaded',
-    detail: `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    detail: `${messageOf(error)}\n\nThe gateway keeps running. Try "Open window" again, or "Open in browser".`,
   });
   window.destroy();
 }
@@ -183,15 +185,14 @@ function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
 const TRAY_BOX: Box = {
   type: 'info',
   message: 'Switchyard keeps running in the tray',
-  detail:
-    'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+  detail: 'Apps can keep using it. To open this window again or to quit, use the icon in the tray.',
 };
 
 const NO_TRAY_BOX: Box = {
   type: 'info',
   message: 'Switchyard keeps running',
   detail:
-    'Apps can go on using it. This desktop shows no icon of it in a tray, so the window is only minimised. To quit, use its menu "Switchyard".',
+    'Apps can keep using it. This desktop shows no tray icon, so the window is only minimised. To quit, use the menu "Switchyard".',
 };
 
 /** A reload while the page loads aborts the first load, which is not a failure. */

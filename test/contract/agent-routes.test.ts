@@ -253,7 +253,7 @@ describe('the doctor', () => {
     expect(inference).toMatchObject({
       passed: false,
       output: expect.stringMatching(/HTTP 503 .*paused/),
-      remedy: expect.stringContaining('switch this machine on'),
+      remedy: expect.stringContaining('resume this machine'),
     });
     expect(engine.calls).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
 import type { Keychain } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
-import { createPreferences, type MemoryFile } from '../../main/desktop/preferences.ts';
+import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
 import type { TerminalCommand } from '../../main/desktop/terminal-command.ts';
 import type { SavedWindow } from '../../main/desktop/window-bounds.ts';
 import type { Clock } from '../../main/platform/clock.ts';
@@ -32,7 +32,7 @@ export interface Desktop extends FakeElectron {
 }
 
 /** A file in memory. */
-export function memoryFile(first: unknown = null): MemoryFile & { readonly now: () => unknown } {
+export function memoryFile(first: unknown = null): JsonFile & { readonly now: () => unknown } {
   let value = first;
   return {
     now: () => value,
@@ -50,8 +50,8 @@ const NO_KEYCHAIN: Keychain = {
 };
 
 export interface DesktopScene {
-  readonly preferences?: MemoryFile;
-  readonly crashes?: MemoryFile;
+  readonly preferences?: JsonFile;
+  readonly crashes?: JsonFile;
   readonly keychain?: Keychain;
   readonly lostKeys?: readonly string[];
   readonly updater?: Parameters<typeof runDesktop>[0]['updater'];

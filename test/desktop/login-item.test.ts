@@ -94,7 +94,7 @@ test.each(['darwin', 'win32'] as const)('on %s the system keeps it', (platform) 
 
 test.each([
   ['darwin', { status: 'requires-approval' }, 'needs approval'],
-  ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, 'held off'],
+  ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, 'disabled'],
 ] as const)('on %s the state is the one that the system gives it', (platform, given, state) => {
   const fake = createFakeElectron();
   fake.app.loginItem = given;

@@ -89,7 +89,7 @@ describe('a command line', () => {
     [['start'], 'The app is the gateway'],
     [[], 'The app is the gateway'],
     [['service', 'install'], 'Start at login'],
-    [['uninstall'], 'as all apps'],
+    [['uninstall'], 'like any other'],
   ])('of %j is refused with what to do instead', (words, why) => {
     expect(refusedCommand(words)).toContain(why);
   });

@@ -122,7 +122,7 @@ test('its menu has everything, since clicks on the icon may never arrive', async
     'Open logs',
     'Diagnostics',
     'Check for updates',
-    'Look for updates every day',
+    'Check for updates every day',
     'About Switchyard',
     'separator',
     'Quit (2 requests in flight)',

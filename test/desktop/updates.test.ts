@@ -72,7 +72,7 @@ describe('updates', () => {
   test('are not looked for where the owner has switched that off', async () => {
     const preferences = memoryFile();
     const { updater, clock, click } = await started('install', { preferences });
-    await click('Look for updates every day');
+    await click('Check for updates every day');
     expect(preferences.now()).toMatchObject({ looksForUpdates: false });
     clock.advance(2 * DAY_MS);
     await settle();
@@ -150,7 +150,7 @@ describe('updates', () => {
     updater.emit('update-available', { version: '2.0.0' });
     await expect
       .poll(() => desktop.tray().menu.items.map(({ label }) => label))
-      .toContain('Version 2.0.0 is there: get it as you got this one');
+      .toContain('Version 2.0.0 is available: install it as you installed this one');
     expect(desktop.tray().menu.item('Version 2.0.0').enabled).toBe(false);
   });
 
@@ -158,7 +158,7 @@ describe('updates', () => {
     const { updater, click } = await started();
     await click('Check for updates');
     updater.emit('error', new Error('sha512 checksum mismatch'));
-    await click('Check for updates (the last time: sha512 checksum mismatch)');
+    await click('Check for updates (last time: sha512 checksum mismatch)');
     expect(updater.calls).toEqual(['look', 'look']);
   });
 });

@@ -104,7 +104,7 @@ describe('closing and opening', () => {
       expect(window().state).toBe('minimized');
     }
     expect(boxes.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('To quit, use its menu "Switchyard"'),
+      expect.stringContaining('To quit, use the menu "Switchyard"'),
     ]);
   });
 

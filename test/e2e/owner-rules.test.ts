@@ -35,7 +35,7 @@ describe('the list of providers and routing follow the change of a rule, and wai
     ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
   ])('%s', async (_law, on, off, reason) => {
     const host = await startRuledHost({
-      surroundings: {
+      hostActivity: {
         userIdleMs: () => Promise.resolve(1000),
         isOnBattery: () => Promise.resolve(true),
       },
@@ -85,7 +85,7 @@ test('the machine takes no request any more as soon as the change is answered', 
 test('a rule that the environment sets holds from the start, is named, and cannot be changed', async () => {
   const host = await startRuledHost({
     env: { SWITCHYARD_AGENT_NOT_ON_BATTERY: 'true' },
-    surroundings: { isOnBattery: () => Promise.resolve(false) },
+    hostActivity: { isOnBattery: () => Promise.resolve(false) },
   });
   const { owner } = await host.view();
   expect(owner).toMatchObject({ heldRules: ['notOnBattery'], rules: { notOnBattery: true } });

@@ -16,12 +16,12 @@ import { owner } from './agent-builders.ts';
 
 /** A gateway whose machine tells what it runs on, and nothing else. */
 function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
-  const surroundings: HostActivity = {
+  const hostActivity: HostActivity = {
     userIdleMs: () => Promise.resolve(null),
     isOnBattery: () => Promise.resolve(true),
   };
   const engine = { SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1' };
-  return startWindowHost({ ...engine, ...environment }, { surroundings });
+  return startWindowHost({ ...engine, ...environment }, { hostActivity });
 }
 
 async function openRules(link: string) {

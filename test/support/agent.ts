@@ -107,7 +107,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     otherPorts: () => [],
     telemetry,
     heldRules: [],
-    surroundings: UNKNOWN_HOST_ACTIVITY,
+    hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,
     random: () => 0.5,
     log: silentLog,

@@ -31,7 +31,7 @@ export interface RuledHost {
 
 /** What such a host is given. */
 interface Given {
-  readonly surroundings?: Partial<HostActivity>;
+  readonly hostActivity?: Partial<HostActivity>;
   /** As nvidia-smi has it. */
   readonly card?: SmiCard;
   readonly env?: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ interface Given {
 }
 
 /** Starts one and waits until its machine is verified and serves. */
-export async function startRuledHost({ surroundings, card, env, clock }: Given = {}) {
+export async function startRuledHost({ hostActivity, card, env, clock }: Given = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
   const dataDirectory = temporaryDirectory();
@@ -59,7 +59,7 @@ export async function startRuledHost({ surroundings, card, env, clock }: Given =
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     {
       openStore,
-      surroundings: { ...UNKNOWN_HOST_ACTIVITY, ...surroundings },
+      hostActivity: { ...UNKNOWN_HOST_ACTIVITY, ...hostActivity },
       clock: clock ?? systemClock,
       random: () => 0.5,
       log: silentLog,

@@ -12,7 +12,7 @@ import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
 
 /** Signals of how the owner uses the machine; null is unknown. Neither promise ever rejects. */
 export interface HostActivity {
-  /** Milliseconds since somebody last touched the machine; Infinity where nobody is logged in. */
+  /** Milliseconds since the last user input; Infinity if nobody is logged in. */
   userIdleMs(signal: AbortSignal): Promise<number | null>;
   isOnBattery(signal: AbortSignal): Promise<boolean | null>;
 }
@@ -62,19 +62,19 @@ async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<bo
   return asked.kind === 'output' ? parsePmset(asked.text) : null;
 }
 
-/** Milliseconds since keyboard, mouse or trackpad of this Mac were last touched. */
+/** Milliseconds since the last input by keyboard, mouse or trackpad. */
 async function macIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
   const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
   return asked.kind === 'output' ? parseHidIdleMs(asked.text) : null;
 }
 
-/** Reads the first line of `pmset -g batt`; null where it names no source. */
+/** Reads the first line of `pmset -g batt`; null if it names no source. */
 export function parsePmset(text: string): boolean | null {
   const source = /drawing from '([^']+)'/.exec(text)?.[1] ?? null;
   return source === null ? null : source !== 'AC Power';
 }
 
-/** Reads `HIDIdleTime`, in nanoseconds, from what ioreg says about IOHIDSystem. */
+/** Reads `HIDIdleTime`, in nanoseconds, from the output of ioreg for IOHIDSystem. */
 export function parseHidIdleMs(text: string): number | null {
   const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
   return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;

@@ -11,10 +11,7 @@ const LIST = ['list-sessions', '--no-legend', '--no-pager'];
 const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
 const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
 
-/**
- * Milliseconds since somebody last touched this machine: from logind, and without logind from the
- * terminals, as `w` does it.
- */
+/** Milliseconds since the last user input: from logind or, without it, from the terminals, as `w` does. */
 export async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
   const listed = await runFirst(LOGINCTL, LIST, edges, signal);
   if (listed.kind === 'missing' || listed.kind === 'failed') return terminalsIdleMs(edges);
@@ -22,7 +19,7 @@ export async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promis
   const ids = parseSessionIds(listed.text);
   if (ids.length === 0) return Infinity;
   const shown = await runFirst(LOGINCTL, [...SHOW, ...ids], edges, signal);
-  // A session that ended meanwhile makes it fail; the next poll succeeds.
+  // A session that has ended in between makes this fail; the next poll succeeds.
   if (shown.kind !== 'output') return null;
   return idleOfSessions(parseSessions(shown.text), edges.clock.now());
 }
@@ -32,9 +29,9 @@ async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | nu
   const consoles = (await files.names('/dev')).filter((name) =>
     /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
   );
-  // A container has no consoles, so the person at the machine around it cannot be seen.
+  // A container has no consoles, so the user of its host cannot be observed.
   if (consoles.length === 0) return null;
-  // On a desktop nobody touches a terminal.
+  // Desktop users may not type in a terminal.
   if ((await files.names('/tmp/.X11-unix')).length > 0) return null;
   const typed = (await files.names('/dev/pts')).filter((name) => /^\d+$/.test(name));
   const paths = [...consoles, ...typed.map((name) => `pts/${name}`)];
@@ -50,17 +47,17 @@ const SUPPLIES = `${CLASSES}/power_supply`;
 interface PowerSupply {
   /** `Battery`, `Mains`, `USB`, `UPS`, `Wireless`. */
   readonly type: string | null;
-  /** `Device` for the battery of a mouse; most machines leave it out for their own battery. */
+  /** `Device` for the battery of a mouse; most machines omit it for their own battery. */
   readonly scope: string | null;
   /** Batteries only: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
   readonly status: string | null;
-  /** Other supplies: `0` while it gives no power. */
+  /** Other supplies: `0` while the supply provides no power. */
   readonly online: string | null;
 }
 
-/** Whether this machine runs on its battery; null where the kernel's files cannot be read. */
+/** Whether this machine runs on its battery; null if the kernel's files cannot be read. */
 export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | null> {
-  // A kernel without this class has no battery; one without any class is hidden from us.
+  // A kernel without this class has no battery; if there is no class at all, the files are hidden from us.
   if ((await files.names(CLASSES)).length === 0) return null;
   const names = await files.names(SUPPLIES);
   const supplies = await Promise.all(
@@ -78,31 +75,31 @@ export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | nu
   return isRunOnBattery(supplies);
 }
 
-/** systemd's rule: a battery of the machine's own discharges, and no other supply gives power. */
+/** systemd's rule: one of the machine's own batteries discharges, and no other supply provides power. */
 function isRunOnBattery(supplies: readonly PowerSupply[]): boolean {
   const own = supplies.filter(({ scope }) => scope !== 'Device');
-  const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isGiving(online));
+  const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isProviding(online));
   return (
     !isPlugged && own.some(({ type, status }) => type === 'Battery' && status === 'Discharging')
   );
 }
 
-/** USB ports give power in more ways than `1`. */
-function isGiving(online: string | null): boolean {
+/** USB supplies use values other than `1` too. */
+function isProviding(online: string | null): boolean {
   return online !== null && online !== '0';
 }
 
-/** A session as `loginctl show-session` has it (org.freedesktop.login1). */
+/** A session as shown by `loginctl show-session` (org.freedesktop.login1). */
 interface Session {
   readonly isGraphical: boolean;
   /** Belongs to a person, and is not about to end. */
   readonly isUsers: boolean;
   readonly isIdle: boolean;
-  /** Milliseconds since the epoch; null where the session has never reported it. */
+  /** Milliseconds since the epoch; null if the session has never reported it. */
   readonly idleSinceMs: number | null;
 }
 
-/** More sessions are not a personal machine, and a command line has a maximum length. */
+/** A machine with more sessions is not a personal one, and the length of a command line is limited. */
 const MAX_SESSIONS = 64;
 
 /** The first words of `loginctl list-sessions --no-legend`. */
@@ -128,7 +125,7 @@ export function parseSessions(text: string): readonly Session[] {
     });
 }
 
-/** Milliseconds since a person last touched one of the sessions; null where a desktop does not report it. */
+/** Milliseconds since the last user input in any session; null if a desktop does not report it. */
 export function idleOfSessions(sessions: readonly Session[], nowMs: number): number | null {
   const idle = sessions.filter(({ isUsers }) => isUsers).map((session) => idleOf(session, nowMs));
   const known = idle.filter((ms) => ms !== null);
@@ -136,9 +133,9 @@ export function idleOfSessions(sessions: readonly Session[], nowMs: number): num
 }
 
 /**
- * A text session has the time at which its terminal was last read, and none where nobody can type, as in a
- * file transfer. A desktop reports by itself that nobody is there; one that has never done so may never do
- * it, so its silence means nothing.
+ * A text session has the time at which its terminal was last read, or none if nobody can type in it, as with a file
+ * transfer. A desktop reports by itself that it is idle; one that has never done so may never do so, so its silence
+ * means nothing.
  */
 function idleOf({ isGraphical, isIdle, idleSinceMs }: Session, nowMs: number): number | null {
   if (idleSinceMs === null) return isGraphical ? null : Infinity;

@@ -5,13 +5,13 @@ import type { HostActivity } from './host-activity.ts';
 import { OWNER_RULES, type OwnerRuleKey, type Sense, SENSES, type Signals } from './rules.ts';
 import type { Availability } from './state.ts';
 
-/** Judges the owner's rules by what this machine says about itself. */
+/** Evaluates the owner's rules on the signals of this machine. */
 export interface AvailabilityMonitor {
-  /** Reads every signal once, so that it is known which rules can be judged here. */
+  /** Reads every signal once, to find out which rules can be evaluated here. */
   start(): void;
-  /** Judges by what is known now, and reads again what the rules that are set need. */
+  /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
   look(): void;
-  /** Rules whose signal this machine does not report, set or not. */
+  /** Rules whose signal this machine does not report, active or not. */
   unjudgeable(): readonly OwnerRuleKey[];
   stop(): void;
 }
@@ -19,22 +19,22 @@ export interface AvailabilityMonitor {
 interface AvailabilityMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly surroundings: HostActivity;
+  readonly hostActivity: HostActivity;
   readonly availability: Availability;
   readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
 }
 
-/** The last reading of a GPU is up to this old and still shows our own work after its end. */
-const AFTERGLOW_MS = 20_000;
+/** A GPU reading is up to this old, so it may still show our own work after that has ended. */
+const READING_AGE_MAX_MS = 20_000;
 
 export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
-  const { clock, telemetry, surroundings, availability, inference } = deps;
+  const { clock, telemetry, hostActivity, availability, inference } = deps;
   const stopping = new AbortController();
   const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
 
   function signalOf(sense: Sense<unknown>): Signal {
     if (sense.kind === 'host') {
-      const read = (signal: AbortSignal) => sense.read(surroundings, signal);
+      const read = (signal: AbortSignal) => sense.read(hostActivity, signal);
       return createPolledSignal(read, stopping.signal, judge);
     }
     return {
@@ -48,12 +48,12 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
 
   function judge(): void {
     const ended = inference.lastEndedTicks();
-    const isWarm = ended !== null && clock.ticks() - ended < AFTERGLOW_MS;
+    const isWarm = ended !== null && clock.ticks() - ended < READING_AGE_MAX_MS;
     const known = Object.fromEntries(
       [...signals].map(([name, each]) => [name, each.last() ?? null]),
     );
     availability.look({
-      // One value for each of SENSES, from its own reader.
+      // Each of SENSES has one value, from its own reader.
       ...(known as unknown as Signals),
       isServing: inference.inFlight() > 0 || isWarm,
       ticks: clock.ticks(),
@@ -79,9 +79,9 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
 }
 
 interface Signal {
-  /** As last read: null where the machine does not report it, undefined before the first reading. */
+  /** As last read: null if the machine does not report it, undefined before the first reading. */
   last(): unknown;
-  /** Begins a reading, unless one is under way; what is read anyway needs none. */
+  /** Starts a reading unless one is in progress; does nothing for signals that are read anyway. */
   poll(): void;
 }
 

@@ -7,7 +7,7 @@ import {
   type OwnerRules,
 } from './rules.ts';
 
-/** What the owner has ordered; rules pause the machine only while that is `on`. */
+/** The mode that the owner wants; rules can pause the machine only while it is `on`. */
 export type OwnerWish =
   | 'on'
   /** At once: running requests are ended. */
@@ -15,16 +15,16 @@ export type OwnerWish =
   /** Running requests may finish. */
   | 'drained';
 
-/** The owner's order, and which rules hold at the moment. */
+/** The mode that the owner wants, and which rules hold at the moment. */
 export interface OwnerState {
   readonly wish: OwnerWish;
   readonly holding: readonly OwnerRuleKey[];
-  /** Rules that the owner has overruled; each until it ceases to hold by itself. */
+  /** Rules that the owner has overridden, each until it no longer holds. */
   readonly overruled: readonly OwnerRuleKey[];
   readonly gpuPhase: GpuPhase;
 }
 
-/** Before the owner has ordered anything and before the first look. */
+/** Before the owner has chosen a mode, and before the first observation. */
 export const INITIAL_STATE: OwnerState = {
   wish: 'on',
   holding: [],
@@ -32,7 +32,7 @@ export const INITIAL_STATE: OwnerState = {
   gpuPhase: null,
 };
 
-/** The state after a look at the machine, by the rules as they are set now. */
+/** The state after an observation of the machine, by the rules as they are set now. */
 export function afterLook(state: OwnerState, rules: OwnerRules, seen: Observation): OwnerState {
   const gpuPhase = gpuPhaseAfter(state.gpuPhase, seen);
   const holding = OWNER_RULES.filter((rule) =>
@@ -42,7 +42,7 @@ export function afterLook(state: OwnerState, rules: OwnerRules, seen: Observatio
   return { ...state, holding, overruled, gpuPhase };
 }
 
-/** The state after an order; switching it on overrules whatever holds at this moment. */
+/** The state after the owner has chosen a mode; `on` overrides the rules that hold at this moment. */
 export function afterOrder(state: OwnerState, wish: OwnerWish): OwnerState {
   return { ...state, wish, overruled: wish === 'on' ? state.holding : [] };
 }
@@ -50,11 +50,11 @@ export function afterOrder(state: OwnerState, wish: OwnerWish): OwnerState {
 /** How the machine serves, and why. */
 export interface OwnerMode {
   readonly mode: 'on' | 'paused' | 'draining';
-  /** For people, the weightiest first; none while it is on. */
+  /** Human-readable, the most important first; none while the machine is on. */
   readonly reasons: readonly string[];
 }
 
-/** What follows from the state while `inFlight` requests run. */
+/** The mode in this state while `inFlight` requests run. */
 export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
   if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
   const ending = inFlight > 0 ? 'draining' : 'paused';

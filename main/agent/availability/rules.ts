@@ -1,9 +1,9 @@
 import type { GpuDevice } from '../telemetry/gpu-device.ts';
 import type { HostActivity } from './host-activity.ts';
 
-/** What rules are judged by; null where this machine does not report it, and then no rule holds by it. */
+/** What rules are evaluated on; null if this machine does not report it, and then no rule on it holds. */
 export interface Signals {
-  /** Milliseconds since somebody last touched the machine. */
+  /** Milliseconds since the last user input. */
   readonly userIdleMs: number | null;
   readonly isOnBattery: boolean | null;
   /** Of the hottest GPU, in °C. */
@@ -12,7 +12,7 @@ export interface Signals {
   readonly gpuUtilPercent: number | null;
 }
 
-/** How a signal is read: asked of the host only for rules that are set, or taken from the GPU readings. */
+/** How a signal is read: from the host, only for active rules, or from the GPU readings. */
 export type Sense<T> =
   | {
       readonly kind: 'host';
@@ -38,34 +38,34 @@ function highest(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** One look at the machine. */
+/** One observation of the machine. */
 export interface Observation extends Signals {
-  /** Whether this agent or its engine is at work, or was until just now. */
+  /** Whether this agent or its engine is working, or was until just now. */
   readonly isServing: boolean;
   /** Monotonic milliseconds. */
   readonly ticks: number;
 }
 
-/** What a rule knows of the looks before. */
+/** What a rule knows of earlier observations. */
 interface Past {
-  /** Whether it held at the last look. */
+  /** Whether it held at the last observation. */
   readonly held: boolean;
   readonly gpuPhase: GpuPhase;
 }
 
-/** One rule that pauses a machine which is on; `Value` is that of its setting. */
+/** One rule that pauses a machine which is on; `Value` is the type of its setting. */
 interface RuleDefinition<Key extends string, Value> {
   /** Name of its setting in section `agent`. */
   readonly key: Key;
-  /** The setting's value while the rule is switched off; `holds` is not asked then. */
+  /** The setting's value while the rule is switched off; `holds` is not called then. */
   readonly off: Value;
   readonly senses: keyof Signals;
   holds(value: Value, seen: Observation, past: Past): boolean;
-  /** Why the machine is paused, for people. */
+  /** Why the machine is paused, human-readable. */
   says(value: Value): string;
 }
 
-/** The rule as it is used, over all settings of rules. */
+/** The rule as it is used, on the settings of all rules. */
 interface OwnerRule<Key extends string, Value> extends Pick<
   RuleDefinition<Key, Value>,
   'key' | 'off' | 'senses'
@@ -90,20 +90,20 @@ function ownerRule<const Key extends string, Value>(
   };
 }
 
-/** Nobody has touched the machine for this long: it is idle. */
+/** After this long without user input the machine is idle. */
 const IDLE_MS = 300_000;
-/** A GPU that was too hot serves again this much below the limit, or it would switch to and fro. */
+/** A GPU that was too hot serves again this much below the limit, so that it does not flap. */
 const COOLED_BY_C = 5;
 const BUSY_PERCENT = 30;
 const QUIET_PERCENT = 10;
-/** One reading, of every 15 s, may have met a window that is dragged; another program is in two of them. */
+/** One reading (there is one every 15 s) may show a window being dragged; another program shows in two. */
 const BUSY_MS = 20_000;
-/** Games load levels: quiet must last longer than that. */
+/** Longer than a game takes to load a level. */
 const QUIET_MS = 30_000;
 
 /**
- * The owner's rules, the weightiest reason first. A rule is one object here, a setting in
- * `main/config/schema.ts` and its words in `renderer/text/en/setting-names.ts`.
+ * The owner's rules, the most important reason first. A rule is one object here, a setting in `main/config/schema.ts`
+ * and its words in `renderer/text/en/setting-names.ts`.
  */
 export const OWNER_RULES = [
   ownerRule<'onlyWhenIdle', boolean>({
@@ -111,7 +111,7 @@ export const OWNER_RULES = [
     off: false,
     senses: 'userIdleMs',
     holds: (_on, { userIdleMs }) => userIdleMs !== null && userIdleMs < IDLE_MS,
-    says: () => 'Somebody uses this machine, and it serves only while nobody does.',
+    says: () => 'Somebody is using this machine, and it serves only while nobody does.',
   }),
   ownerRule<'notOnBattery', boolean>({
     key: 'notOnBattery',
@@ -129,7 +129,7 @@ export const OWNER_RULES = [
       return gpuTemperatureC >= (held ? limit - COOLED_BY_C : limit);
     },
     says: (limit) =>
-      `A GPU is at ${limit ?? 0} °C or more; it goes on ${COOLED_BY_C} °C below that.`,
+      `A GPU is at ${limit ?? 0} °C or more; it resumes ${COOLED_BY_C} °C below that.`,
   }),
   ownerRule<'yieldToOthers', boolean>({
     key: 'yieldToOthers',
@@ -155,17 +155,17 @@ export const OWNER_RULE_KEYS: readonly OwnerRuleKey[] = OWNER_RULES.map(({ key }
 
 export const NO_RULES: OwnerRules = rulesFrom(({ off }) => off);
 
-/** The rules among the settings of section `agent`, without the other settings, some of them secret. */
+/** Picks the rules from the settings of section `agent`, of which others are secret. */
 export function rulesIn(settings: OwnerRules): OwnerRules {
   return rulesFrom(({ key }) => settings[key]);
 }
 
 function rulesFrom(valueOf: (rule: AnyOwnerRule) => OwnerRules[OwnerRuleKey]): OwnerRules {
-  // Built from the very list that the type is made of.
+  // Built from the same list as the type.
   return Object.fromEntries(OWNER_RULES.map((rule) => [rule.key, valueOf(rule)])) as OwnerRules;
 }
 
-/** Since when the GPU is busy though nothing is served, or quiet again; null: neither, or unknown. */
+/** Since when the GPU has been busy although nothing is served, or quiet again; null: neither, or unknown. */
 export type GpuPhase = { readonly kind: 'busy' | 'quiet'; readonly sinceTicks: number } | null;
 
 /** While this machine serves, a busy GPU says nothing about other programs. */

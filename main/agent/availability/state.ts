@@ -14,7 +14,10 @@ import {
 } from './policy.ts';
 import type { Observation, OwnerRules } from './rules.ts';
 
-/** Whether this machine takes work: the owner's order, which outlives restarts, and the rules of the settings. */
+/**
+ * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
+ * settings.
+ */
 export interface Availability {
   wish(): OwnerWish;
   rules(): OwnerRules;
@@ -26,13 +29,13 @@ export interface Availability {
 
 interface AvailabilityDeps {
   readonly dataDirectory: string;
-  /** As the settings have them now. */
+  /** From the current settings. */
   readonly rules: () => OwnerRules;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Starts from the order that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
+/** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
 export function createAvailability(deps: AvailabilityDeps, changed: () => void): Availability {
   const { dataDirectory, rules } = deps;
   let state = INITIAL_STATE;
@@ -59,7 +62,7 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void):
   };
 }
 
-/** Earlier versions saved rules beside the order, which nobody could set; those are settings now. */
+/** Earlier versions also saved rules here, which nobody could set; rules are settings now. */
 const fileSchema = z.object({
   version: z.literal(1),
   wish: z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerWish>,
@@ -68,9 +71,9 @@ const fileSchema = z.object({
 const FILE = 'agent-owner.json';
 
 interface OwnerFile {
-  /** `on` where nothing was saved, or nothing that can be read. */
+  /** `on` if nothing readable was saved. */
   load(): OwnerWish;
-  /** Resolves once what `wish` gives is on disk, or the disk has failed and that is logged. */
+  /** Resolves once the value of `wish` is on disk, or the write has failed and that is logged. */
   save(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-/** How much a chip is worth for inference: by memory bandwidth, which decides decoding, and by memory. */
+/** How suitable a chip is for inference: by memory bandwidth, which limits decoding, and by memory size. */
 export type ChipTier = 'low' | 'mid' | 'high';
 
-/** Data that makers publish and no driver reports. */
+/** Data that vendors publish and no driver reports. */
 export interface Chip {
-  /** As the driver reports it, without the maker's name. */
+  /** As the driver reports it, without the vendor's name. */
   readonly name: string;
   readonly family: string;
   readonly tier: ChipTier;
@@ -11,13 +11,13 @@ export interface Chip {
   readonly gpuCores: number | null;
   /** Peak bandwidth of one device. */
   readonly bandwidthGbs: number | null;
-  /** Tells chips apart that are sold under one name; null where the name is enough. */
+  /** Distinguishes chips sold under one name; null if the name is enough. */
   readonly memoryGb: number | null;
-  /** The page that states it. */
+  /** The page that states these figures. */
   readonly source: string;
 }
 
-/** A row of a table: name, tier, cores, bandwidth and, where the name is not enough, memory. */
+/** A row of a table: name, tier, cores, bandwidth and, if the name is not enough, memory. */
 type ChipRow = readonly [
   name: string,
   tier: ChipTier,
@@ -80,7 +80,7 @@ export const AMD_INTEL_CHIPS: readonly Chip[] = [
 
 const SPECS = 'Apple, "Mac technical specifications"';
 
-/** Apple's chips. Where one name was sold with several GPUs, the number of cores tells them apart. */
+/** Apple's chips. If one name was sold with several GPUs, the number of cores distinguishes them. */
 export const APPLE_CHIPS: readonly Chip[] = [
   ...family('M1', SPECS, [
     ['M1', 'low', null, 68],

@@ -3,7 +3,7 @@ import { familyByCapability, NVIDIA_CHIPS } from './nvidia.ts';
 
 export const CHIPS: readonly Chip[] = [...NVIDIA_CHIPS, ...AMD_INTEL_CHIPS, ...APPLE_CHIPS];
 
-/** What a driver reports of a chip. */
+/** What a driver reports about a chip. */
 export interface ChipHints {
   readonly name: string | null;
   readonly memoryMb: number | null;
@@ -11,7 +11,7 @@ export interface ChipHints {
   readonly computeCapability: string | null;
 }
 
-/** Null is unknown, never a guess. */
+/** Null means unknown; nothing is guessed. */
 export interface ChipFacts {
   readonly family: string | null;
   readonly tier: ChipTier | null;
@@ -51,13 +51,13 @@ function fits(
   return gpuCores !== null && chip.gpuCores === gpuCores;
 }
 
-/** The common value; null where they differ. */
+/** The common value; null if they differ. */
 function agreed<T>(values: readonly T[]): T | null {
   const [first, ...others] = values;
   return first !== undefined && others.every((other) => other === first) ? first : null;
 }
 
-/** Makers and trademark signs; different drivers print them or leave them out. */
+/** Vendor names and trademark signs, which only some drivers print. */
 const NOISE =
   /\b(nvidia|amd|ati|intel|apple|corporation|inc|graphics|geforce|radeon|instinct|oam)\b/g;
 

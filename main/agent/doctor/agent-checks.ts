@@ -11,22 +11,22 @@ export interface ExpectedAgent {
   readonly isEnabled: boolean;
   readonly host: string;
   readonly ports: readonly number[];
-  /** Null where it has no key yet. */
+  /** Null if it has no key yet. */
   readonly privateKey: KeyObject | null;
   readonly id: string | null;
-  /** The token of the gateway that it has joined; null where that is the gateway of this process. */
+  /** The token of the gateway that it has joined; null if that is the gateway of this process. */
   readonly gatewayToken: string | null;
-  /** Null where that is the gateway of this process. */
+  /** Null if that is the gateway of this process. */
   readonly registryUrl: string | null;
-  /** Where a gateway elsewhere looks. */
+  /** The ports that a gateway elsewhere checks. */
   readonly gatewayPorts: readonly number[];
-  /** Why a port could not be bound, by port; empty where that is not known. */
+  /** Why a port could not be bound, by port; empty if unknown. */
   readonly taken: ReadonlyMap<number, string>;
 }
 
 export interface AgentFound {
   readonly entries: readonly DoctorEntry[];
-  /** Where the agent answers correctly; null where it does not. */
+  /** Where the agent answers correctly; null if it does not. */
   readonly origin: string | null;
 }
 
@@ -49,7 +49,7 @@ export async function checkAgent(
 
 async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edges: ProbeEdges) {
   const origin = `http://${urlHost(reachable(agent.host))}:${port}`;
-  // Without the token: another program may have the port.
+  // Without the token, because another program may use the port.
   const probe = { origin, path: `/health?nonce=${nonce}`, json: null };
   const answer = await ask(probe, GET_TIMEOUT_MS, edges);
   const tried = `GET ${origin}/health`;
@@ -102,7 +102,7 @@ function portRemedy(
 ): string {
   const isFree = answer.kind === 'none' && answer.isRefused && !taken.has(port);
   if (!isFree) {
-    return `Port ${port} belongs to another program: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
+    return `Port ${port} belongs to another program: stop it, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
   }
   if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
   return 'Start Switchyard on this machine: its agent listens there.';
@@ -112,8 +112,8 @@ function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): st
   const { status, text } = answer;
   const json = parseJson(text);
   const said = textOf(memberOf(json, 'status'));
-  if (said === 'loading') return 'The engine loads a model: wait until it is done.';
-  if (status !== 200 || said !== 'ok') return 'Look into the log of Switchyard on this machine.';
+  if (said === 'loading') return 'The engine is loading a model: wait until it has finished.';
+  if (status !== 200 || said !== 'ok') return 'Check the log of Switchyard on this machine.';
   if (isSignedBy(agent, nonce, json)) return null;
   return 'The agent that answers has another key than this data directory: set SWITCHYARD_DATA_DIR to its own, or stop the other agent.';
 }
@@ -124,11 +124,11 @@ function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unkn
   return verifyHealth(createPublicKey(privateKey), { nonce, id, signature });
 }
 
-/** The remedy where a gateway elsewhere was joined that cannot reach the agent, or does not look there. */
+/** The remedy if the gateway that was joined cannot reach the agent, or does not check this port. */
 function outOfReach(agent: ExpectedAgent, port: number): string | null {
   const { registryUrl, host, gatewayPorts } = agent;
   if (registryUrl !== null && !gatewayPorts.includes(port)) {
-    return `The gateway at ${registryUrl} looks at the ports ${gatewayPorts.join(' and ')} only: add one of them to SWITCHYARD_AGENT_PORTS.`;
+    return `The gateway at ${registryUrl} checks only the ports ${gatewayPorts.join(' and ')}: add one of them to SWITCHYARD_AGENT_PORTS.`;
   }
   if (registryUrl === null || !isLoopbackHost(host)) return null;
   if (isLoopbackHost(new URL(registryUrl).hostname)) return null;

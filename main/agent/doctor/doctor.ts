@@ -31,8 +31,8 @@ const UNUSED: AgentState = {
 };
 
 /**
- * Runs the verification checks of a registry (docs/agent-protocol.md) from this side, and the checks that
- * they rest on.
+ * Runs the verification checks of a registry (docs/agent-protocol.md) from this side, and the checks that they depend
+ * on.
  */
 export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const { agent, telemetry, clock } = deps;
@@ -46,10 +46,10 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const record = agentRecord(reading, view, UNUSED);
   const place = placeOf(found.origin, agent, search);
   const { current_model: model, engine_health: health } = record;
-  // Without a model from an engine that is not well, the engine is what to mend.
-  const isWorthAsking = model !== null || health.status === 'ok';
+  // If an unhealthy engine offers no model, the engine has to be fixed first.
+  const isWorthTrying = model !== null || health.status === 'ok';
   const inference =
-    place !== null && isWorthAsking ? await checkInference(place, model, nonce, deps) : [];
+    place !== null && isWorthTrying ? await checkInference(place, model, nonce, deps) : [];
   const entries = [
     search.entry,
     ...found.entries,
@@ -60,7 +60,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   return reportOf(entries, deps.gateway);
 }
 
-/** The agent before the engine: it is what a gateway talks to. */
+/** Prefers the agent to the engine, because gateways talk to the agent. */
 function placeOf(
   agentOrigin: string | null,
   { gatewayToken }: ExpectedAgent,

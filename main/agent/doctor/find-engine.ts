@@ -6,23 +6,23 @@ import { chosen, found } from '../engines/engine-table.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
 export interface EngineSearch {
-  /** Set by the owner; null: look at the usual ports. */
+  /** Set by the owner; null: the default ports are tried. */
   readonly pinned: EngineAddress | null;
-  /** Ports of this program, which are never taken for an engine's. */
+  /** Ports of this program, which are never tried as an engine's. */
   readonly ownPorts: readonly number[];
   /** For tests. */
   readonly ports?: readonly number[];
-  /** Why the address in the settings cannot be used and what to write instead; null where it can. */
+  /** Why the address in the settings cannot be used and what to write instead; null if it can. */
   readonly fault?: string | null;
 }
 
-/** The engine that the agent would serve; null where there is none. */
+/** The engine that the agent would serve; null if there is none. */
 export interface EngineSearchResult {
   readonly entry: DoctorEntry;
   readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;
 }
 
-/** Looks once at every address at which an engine may listen. */
+/** Tries every address at which an engine may listen, once. */
 export async function findEngine(
   search: EngineSearch,
   edges: AskEdges,
@@ -47,7 +47,7 @@ export async function findEngine(
     ),
     ...strangers.map((origin) => `an unknown program at ${origin}`),
     ...silent.map(
-      (origin) => `a program at ${origin} that accepts connections and answers nothing`,
+      (origin) => `a program at ${origin} that accepts connections but does not answer`,
     ),
   ].join('; ');
   return {
@@ -67,7 +67,7 @@ function unusable(fault: string): DoctorEntry {
     name: 'engine found',
     passed: false,
     tried: 'SWITCHYARD_ENGINE_URL',
-    output: 'the address cannot be used, so no engine is looked for',
+    output: 'the address cannot be used, so no engine was searched for',
     remedy: fault,
   };
 }
@@ -75,7 +75,7 @@ function unusable(fault: string): DoctorEntry {
 function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
   if (isSilent) return 'If that is the engine, it hangs: restart it.';
   return pinned === null
-    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL where it listens elsewhere.'
+    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL if it listens elsewhere.'
     : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
 }
 
@@ -83,7 +83,7 @@ interface Seen {
   readonly engine: EngineSearchResult['engine'];
   /** Origin of a program that is not an engine. */
   readonly stranger: string | null;
-  /** Origin of a program that accepts connections and answers nothing. */
+  /** Origin of a program that accepts connections but does not answer. */
   readonly silent: string | null;
 }
 

@@ -9,7 +9,7 @@ import { type DoctorEntry, shown } from './report.ts';
 const INFERENCE_TIMEOUT_MS = 10_000;
 const GET_TIMEOUT_MS = 5000;
 
-/** The agent, as a registry would reach it, or the engine itself where no agent runs. */
+/** The agent, as a registry would reach it, or the engine itself if no agent runs. */
 export type ProbedPlace = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
   /** Path in front of `/v1`. */
   readonly basePath: string;
@@ -40,7 +40,7 @@ export async function checkInference(
 const NO_MODEL: DoctorEntry = {
   name: CHECKS.inference,
   passed: false,
-  tried: 'nothing: no model is on offer',
+  tried: 'nothing: no model is offered',
   output: '',
   remedy: 'Load a model into the engine.',
 };
@@ -58,7 +58,7 @@ function judgeInference(
   const output = rawOf(answer);
   const inference = { name: CHECKS.inference, passed: hasChoices, tried, output, latencyMs };
   const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer, place) };
-  // Only an answer has a latency: a quick error is not quick.
+  // Only a successful answer has a meaningful latency.
   if (!hasChoices && answer.kind === 'answer') return [first];
   const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
   const remedy = isFast ? null : TOO_SLOW;
@@ -69,19 +69,19 @@ function judgeInference(
 }
 
 const TOO_SLOW =
-  'Load the model before it is asked for, or serve a smaller one: 16 tokens must come within 10 s.';
+  'Load the model before it is asked for, or serve a smaller one: 16 tokens must arrive within 10 s.';
 
 function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): string {
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.headers['x-gateway-agent'] === 'unauthorized')
     return gatewayToken
       ? 'Another enrolment is in force: restart Switchyard here, or join this machine again.'
-      : 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.';
+      : 'It listens beyond this machine and answers only its gateway: see what that gateway says about it.';
   if (answer.status === 401 || answer.status === 403)
-    return 'The engine wants a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
+    return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
   if (answer.status === 503)
-    return 'Paused, draining or loading: what came back says which. Wait, or switch this machine on again.';
-  return 'Look into the log of the engine: it did not answer as OpenAI would.';
+    return 'Paused, draining or loading: the answer says which. Wait, or resume this machine.';
+  return 'Check the log of the engine: its answer is not in the OpenAI format.';
 }
 
 function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorEntry {
@@ -91,7 +91,7 @@ function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorE
   const { latencyMs } = answer;
   const remedy = passed
     ? null
-    : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine where it lists others than it serves.`;
+    : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine if it lists other models than it serves.`;
   return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 
@@ -129,7 +129,7 @@ export type ProbeAnswer =
       readonly latencyMs: number;
     };
 
-/** A registry reads no more of an answer. */
+/** As much of an answer as a registry reads. */
 const MAX_BYTES = 64 * 1024;
 
 export async function ask(

@@ -4,18 +4,18 @@ import { readingsText } from '../telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
 import { shown, type DoctorEntry } from './report.ts';
 
-/** Driver tools may take seconds, the first call above all. */
+/** Driver tools may take seconds, especially on the first call. */
 const READING_MS = 10_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
-/** The first GPU reading, or what is known when it takes too long. */
+/** The first GPU reading, or what is known when that takes too long. */
 export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
   const untilTicks = clock.ticks() + READING_MS;
   const { signal } = new AbortController();
   for (;;) {
     const reading = telemetry.read();
     if (reading.gpus.state !== 'starting' || clock.ticks() >= untilTicks) return reading;
-    await sleep(clock, LOOK_MS, signal);
+    await sleep(clock, POLL_MS, signal);
   }
 }
 
@@ -44,19 +44,16 @@ export function checkGpus(
   };
 }
 
-const LOOK_AT_TOOL = 'Look at what the tool of the GPU driver says by itself.';
+const LOOK_AT_TOOL = 'Run the tool of the GPU driver by itself and see what it says.';
 
-/**
- * Gateways take no machine without a GPU, but this machine's own gateway can use the engine without the
- * agent.
- */
+/** Gateways accept no machine without a GPU, but this machine's own gateway can use the engine without the agent. */
 function remedyWithout(remedy: string, engineUrl: string | null): string {
   return engineUrl === null
     ? remedy
     : `${remedy} If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engineUrl}`;
 }
 
-/** Whether the engine reports itself well, as the next heartbeat would state it. */
+/** Whether the engine reports itself healthy, as the next heartbeat would state it. */
 export function checkEngineHealth(
   { engine_health: health }: AgentRecord,
   baseUrl: string | null,
@@ -67,7 +64,7 @@ export function checkEngineHealth(
     passed,
     tried: baseUrl === null ? 'nothing: no engine was found' : `the health of ${baseUrl}`,
     output: shown(JSON.stringify(health)),
-    remedy: passed ? null : (REMEDIES[health.status] ?? 'Look into the log of the engine.'),
+    remedy: passed ? null : (REMEDIES[health.status] ?? 'Check the log of the engine.'),
   };
 }
 
@@ -75,7 +72,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'no engine found': 'Start an engine, or set SWITCHYARD_ENGINE_URL to its address.',
   loading: 'Wait until the engine has loaded its model.',
   unauthorized:
-    'The engine wants a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.',
+    'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.',
   unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
-  unresponsive: 'It accepts connections and answers nothing: restart the engine.',
+  unresponsive: 'It accepts connections but does not answer: restart the engine.',
 };

@@ -68,16 +68,16 @@ function conclusion(ok: boolean, failed: number, gateway: GatewayVerdict | null)
       : `${said}All is well here: a gateway that can reach this machine would find the same.`;
   }
   return failed === 0
-    ? `${said}All checks pass from here, so look at the addresses and ports in between: the gateway does not reach this machine, or not this one.`
+    ? `${said}All checks pass from here, so check the addresses and ports in between: the gateway does not reach this machine, or reaches another one.`
     : `${said}${failed} of ${DOCTOR_NAMES.length} checks failed. A gateway would not send requests here.`;
 }
 
 function verdictText({ url, status, failure_reason: reason }: GatewayVerdict): string {
   const who = url === null ? "This machine's own gateway" : `The gateway at ${url}`;
-  return `${who} says of this machine: ${shown(reason === '' ? status : `${status}: ${reason}`)}.`;
+  return `${who} says about this machine: ${shown(reason === '' ? status : `${status}: ${reason}`)}.`;
 }
 
-/** A failed entry whose check passes by another entry is worth a look, no more. */
+/** A failed entry is only a hint if another entry of the same check passes. */
 function markOf({ passed }: DoctorEntry, passes: boolean): string {
   if (passed) return '  ok  ';
   return passes ? '  --  ' : 'FAILED';

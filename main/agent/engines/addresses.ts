@@ -8,8 +8,8 @@ export const ENGINE_PORTS: readonly number[] = [...new Set(ENGINES.flatMap(({ po
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]'];
 
 /**
- * For each port the addresses at which an engine of this machine may listen. Our own ports are left out,
- * because we answer like an engine.
+ * For each port, the addresses at which an engine of this machine may listen. Our own ports are left out, because this
+ * program answers like an engine.
  */
 export function localAddresses(
   ports: readonly number[],
@@ -34,7 +34,7 @@ type PinnedAddress =
    */
   | { readonly kind: 'invalid'; readonly message: string };
 
-const EXAMPLE = 'Write it as in http://127.0.0.1:8000.';
+const EXAMPLE = 'Write it like http://127.0.0.1:8000.';
 
 /** Reads the URL of an engine, with or without `/v1` at its end; `apiKey` is sent as a bearer token. */
 export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress {
@@ -60,20 +60,20 @@ function invalid(message: string): PinnedAddress {
   return { kind: 'invalid', message: `${message} ${EXAMPLE}` };
 }
 
-/** Where the agent looks for its engine. */
+/** Where the agent searches for its engine. */
 export interface EnginePlace {
-  /** Set by the owner; then no other is looked for. */
+  /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
   /** Ports to search while none is set. */
   readonly ports: readonly number[];
-  /** Why the address in the settings cannot be used and what to write instead; null where it can. */
+  /** Why the address in the settings cannot be used and what to write instead; null if it can. */
   readonly fault: string | null;
 }
 
-/** What the owner has set of the engine; without a `url` it is looked for on the usual ports. */
+/** The owner's settings of the engine; without a `url`, the default ports are searched. */
 export interface EngineSettings {
   readonly url: string | null;
-  /** Sent to `url` only: on a port that was merely found, anybody may listen. */
+  /** Sent only to `url`: any program may listen on a port that was found by searching. */
   readonly apiKey: string | null;
 }
 
@@ -81,6 +81,6 @@ export function enginePlace({ url, apiKey }: EngineSettings, ports = ENGINE_PORT
   if (url === null) return { pinned: null, ports, fault: null };
   const read = pinnedAddress(url, apiKey);
   if (read.kind === 'address') return { pinned: read.address, ports, fault: null };
-  // A wrong address must not lead to serving some other engine.
+  // A wrong address must not make the agent serve another engine.
   return { pinned: null, ports: [], fault: read.message };
 }

@@ -13,7 +13,7 @@ import { sglang } from './adapters/sglang.ts';
 import { tgi } from './adapters/tgi.ts';
 import { vllm } from './adapters/vllm.ts';
 
-/** All known engines, those that nobody imitates first. */
+/** All known engines; those that no other imitates come first. */
 export const ENGINES: readonly Engine[] = [
   vllm,
   sglang,
@@ -39,7 +39,7 @@ export type EngineLook =
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
 
-/** `not_asked`: this process had no descriptor left for a connection, which says nothing about the engine. */
+/** `not_asked`: this process had no file descriptor left, which says nothing about the engine. */
 export type LookResult = EngineLook | { readonly kind: 'not_asked' };
 
 /** A pinned address may be any server that lists models as OpenAI does. */
@@ -69,7 +69,7 @@ async function lookWith(ask: Ask, address: EngineAddress, isPinned: boolean): Pr
   return { kind: 'found', found: { kind: 'other', apiPath: '', detail: said } };
 }
 
-/** A server that does not answer JSON is only tested for the engines of its port. */
+/** A server that does not answer with JSON is tested only for the engines of its port. */
 function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
   const port = Number(new URL(origin).port);
   const ofPort = ENGINES.filter(({ ports }) => ports.includes(port));

@@ -9,7 +9,7 @@ interface EngineTable {
   /** Whether an engine is known at any of the addresses. */
   knows(addresses: readonly EngineAddress[]): boolean;
   addresses(): readonly EngineAddress[];
-  /** Records a look; a `pinned` engine is known even before it was found. */
+  /** Records a look; a pinned engine is known even before it is found. */
   note(address: EngineAddress, look: EngineLook, at: NotedAt): void;
   /** Drops engines that have been gone for too long. */
   forgetGone(ticks: number): void;
@@ -17,9 +17,9 @@ interface EngineTable {
   /** Chooses the engine to serve; returns whether anything but the counters has changed. */
   settle(): boolean;
   served(): KnownEngine | null;
-  /** The served engine was late in the last round, and it is not yet known what that means. */
+  /** The served engine was late in the last round, and may be stuck. */
   isDoubtful(): boolean;
-  /** The served engine would answer while it computes, and has not for `STUCK_ROUNDS`. */
+  /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
   isStuck(): boolean;
   /** The served one first. */
   views(): readonly EngineView[];
@@ -89,12 +89,12 @@ function keyOf({ origin, basePath }: EngineAddress): string {
   return origin + basePath;
 }
 
-/** With what the next reading is compared with. */
+/** Includes what the next reading is compared with. */
 interface KnownEngine {
   readonly address: EngineAddress;
   readonly view: EngineView;
   readonly count: DecodeCount | null;
-  /** Rounds in a row in which it was too slow to answer. */
+  /** Consecutive rounds in which it was too slow to answer. */
   readonly lateRounds: number;
   /** Clock ticks; null while it answers. */
   readonly goneAt: number | null;
@@ -118,9 +118,9 @@ function unseen(address: EngineAddress): KnownEngine {
 
 /** A busy engine may take longer than a second; after this many late rounds it gets no more requests. */
 const LATE_ROUNDS = 3;
-/** After this many, each of a second, its unanswered requests are given up. */
+/** After this many, of one second each, its unanswered requests are aborted. */
 const STUCK_ROUNDS = 10;
-/** They answer nothing while they compute, so their silence says little. */
+/** These answer nothing while they compute, so their silence says little. */
 const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(
@@ -153,7 +153,7 @@ function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number |
   return tps === null ? last : Math.round(tps * 10) / 10;
 }
 
-/** An engine that was not recognised in this round keeps what was known of it. */
+/** An engine that was not recognised in this round keeps what is known about it. */
 function missed(
   known: KnownEngine,
   look: Exclude<EngineLook, { kind: 'found' }>,

@@ -5,7 +5,7 @@ export interface Pace {
   readonly maxMs: number;
 }
 
-/** What a round found: `changed` makes the pauses short again, `urgent` has the next round begin at once. */
+/** What a round found: `changed` makes the pauses short again, `urgent` also starts the next round at once. */
 export type Round = 'same' | 'changed' | 'urgent';
 
 /** A repeated task whose pause doubles while nothing changes. */
@@ -20,8 +20,8 @@ export interface RepeatedTask {
 const MIN_GAP_MS = 1000;
 
 /**
- * Repeats `round`, one at a time. After a round in which something changed the pause is short; it doubles
- * as long as nothing does.
+ * Repeats `round`, one at a time. After a round in which something changed the pause is short; it doubles while nothing
+ * does.
  */
 export function createRepeatedTask(
   round: (signal: AbortSignal) => Promise<Round>,

@@ -7,19 +7,19 @@ import { createRepeatedTask, type Round } from './repeat.ts';
 
 export interface EngineWatch {
   start(): void;
-  /** Resolves once every address was tried, whatever was found. */
+  /** Resolves once every address has been tried, whatever was found. */
   looked(): Promise<void>;
-  /** The engine that is served; null where none was found. */
+  /** The engine that is served; null if none was found. */
   engine(): EngineView | null;
   /** All that were found, the served one first. */
   engines(): readonly EngineView[];
-  /** The served engine accepts connections and has answered nothing for some time. */
+  /** The served engine accepts connections but has not answered for some time. */
   isStuck(): boolean;
   /** The address of the served engine, with the credentials that the owner has set for it. */
   address(): EngineAddress | null;
-  /** Looks at once, because something may have changed. */
+  /** Starts the next round at once, because something may have changed. */
   look(): void;
-  /** Forgets what was found and looks elsewhere from now on. */
+  /** Forgets what was found and searches elsewhere from now on. */
   seek(place: Pick<EnginePlace, 'pinned' | 'ports'>): void;
   stop(): void;
 }
@@ -27,7 +27,7 @@ export interface EngineWatch {
 export interface EngineWatchOptions extends AskEdges {
   /** Our own ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
-  /** Set by the owner; then no other is looked for. */
+  /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
   /** Whether whole paths of model files may be shown. */
   readonly arePathsAllowed: boolean;
@@ -36,14 +36,14 @@ export interface EngineWatchOptions extends AskEdges {
   readonly ports?: readonly number[];
 }
 
-/** Searching for engines: often at first, then seldom. */
+/** Searching for engines: often at first, then less often. */
 const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
 /** Reading known engines: a heartbeat must not report a stale health. */
 const READ_PACE = { minMs: 5000, maxMs: 15_000 };
 export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   const { clock, changed } = options;
   let { pinned, ports = ENGINE_PORTS } = options;
-  /** Aborts the rounds that were begun for the place before. */
+  /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
   const table = createEngineTable(options.arePathsAllowed);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     if (signal.aborted) return 'same';
     if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
-    // An engine that is gone may be back on another port.
+    // An engine that has disappeared may be back on another port.
     if (hasChanged) searching.hurry();
     if (table.isDoubtful()) return 'urgent';
     return hasChanged ? 'changed' : 'same';

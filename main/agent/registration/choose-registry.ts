@@ -19,11 +19,11 @@ export type Choice =
       readonly token: string;
       readonly fallback: SavedEnrollment | null;
     }
-  /** The registry of this process; `otherwise` is shown where there is none. */
+  /** The registry of this process; `otherwise` is shown if there is none. */
   | { readonly kind: 'own'; readonly otherwise: LinkProblem }
   | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
 
-/** Settings take precedence over an earlier join; without either it is the registry of this process. */
+/** Settings take precedence over an earlier join; without either, the registry of this process is used. */
 export function chooseRegistry(
   { registryUrl, enrollToken }: Pick<Configured, 'registryUrl' | 'enrollToken'>,
   saved: SavedEnrollment | null,
@@ -38,7 +38,7 @@ export function chooseRegistry(
   const origin = registryOrigin(registryUrl);
   if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
   const former = isOurs && saved.registryUrl === origin ? saved : null;
-  // A token stays in the environment after its use, but works only once.
+  // A token works only once, but stays in the environment after its use.
   const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
   if (former !== null && isUsed) return { kind: 'saved', enrolment: former };
   if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
@@ -48,7 +48,7 @@ export function chooseRegistry(
 const NOT_JOINED: LinkProblem = {
   happened: 'This machine has joined no gateway.',
   remedy:
-    'On the gateway choose "Add a machine" and run the line that it shows here, or set SWITCHYARD_ENROLL_TOKEN to its token.',
+    'On the gateway choose "Add a machine" and run the line that it shows on this machine, or set SWITCHYARD_ENROLL_TOKEN to its token.',
 };
 
 const NEW_KEY: LinkProblem = {
@@ -58,5 +58,5 @@ const NEW_KEY: LinkProblem = {
 
 const BAD_SETTING: LinkProblem = {
   happened: 'Heartbeats cannot be sent to the address in SWITCHYARD_REGISTRY_URL.',
-  remedy: 'Write it as in http://192.168.1.10:47900, without a path, a user or a query.',
+  remedy: 'Write it like http://192.168.1.10:47900, without a path, a user or a query.',
 };

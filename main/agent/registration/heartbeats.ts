@@ -5,7 +5,7 @@ import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export interface Heartbeats {
   start(): void;
-  /** Sends a heartbeat soon, to cover further changes of the record as well. */
+  /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
   changed(): void;
   /** Sends a heartbeat at once and ends any back-off, as after a suspend or a change of address. */
   now(): void;
@@ -17,7 +17,7 @@ interface HeartbeatDeps {
   readonly link: RegistryLink;
   /** `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;
-  /** The first heartbeat waits for it. */
+  /** The first heartbeat waits for this. */
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   const { link, clock } = deps;
   const stopping = new AbortController();
   let cancelTimer = () => {};
-  /** In ticks; null while a heartbeat runs, and before the start. */
+  /** Null while a heartbeat runs, and before the start. */
   let dueTicks: number | null = null;
   let begunTicks = -Infinity;
   let failures = 0;
@@ -81,10 +81,10 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   }
 
   function bringForward(): void {
-    // An unreachable registry gains nothing from news: the back-off stands.
+    // Changes do not shorten the back-off from an unreachable registry.
     if (failures > 0 || dueTicks === null) return;
     const soon = Math.max(clock.ticks() + DEBOUNCE_MS, begunTicks + MIN_GAP_MS);
-    // The timer of one that is overdue was held up, as by a sleep, and may come late.
+    // The timer of an overdue heartbeat was delayed, for example by sleep, and may fire late.
     const isOverdue = dueTicks < clock.ticks();
     if (soon < dueTicks || isOverdue) schedule(soon);
   }
@@ -123,7 +123,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 interface Pace {
   /** From this agent's settings. */
   readonly heartbeatMs: number;
-  /** In a row, the last one included. */
+  /** Consecutive failures, the last one included. */
   readonly failures: number;
   /** In [0, 1). */
   readonly random: number;
@@ -133,7 +133,7 @@ interface Pace {
 const JITTER = 0.1;
 const BACKOFF_MIN_MS = 1000;
 const BACKOFF_MAX_MS = 60_000;
-/** Limits for what a registry may ask for: it counts a machine as silent after 45 s. */
+/** Limits on what a registry may ask for: it counts a machine as silent after 45 s. */
 const ASKED_MIN_MS = 1000;
 const ASKED_MAX_MS = 30_000;
 
@@ -144,7 +144,7 @@ export function pauseAfter(outcome: BeatOutcome, pace: Pace): number {
     case 'unwritten':
       return jittered(pace.heartbeatMs, pace.random);
     case 'unknown_provider':
-      // Only a person can fix this; the registry need not hear it every second.
+      // Only a person can fix this, so the registry is not asked every second.
       return jittered(BACKOFF_MAX_MS, pace.random);
     case 'busy':
       return Math.max(backoff(pace), Math.min(outcome.retryAfterMs ?? 0, BACKOFF_MAX_MS));

@@ -11,7 +11,7 @@ export interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly origin: string;
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
-  /** The pool that messages are signed for; undefined: for none. */
+  /** The pool that messages are signed for; undefined for none. */
   readonly pool?: () => string | undefined;
 }
 
@@ -19,7 +19,7 @@ const ENROLL_PATH = '/api/v1/providers/enroll';
 const BEAT_PATH = '/api/v1/providers/heartbeat';
 /** Answers are a few hundred bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** A message is sent once more after its sequence or time was corrected, no further. */
+/** A message is sent once more after its sequence or time was corrected, and no more. */
 const TRIES = 2;
 
 /** A link to a remote registry: signed messages, one at a time (docs/agent-protocol.md). */
@@ -76,7 +76,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
   };
 }
 
-/** Null where signed messages cannot be sent to that address. */
+/** Null if signed messages cannot be sent to that address. */
 export function registryOrigin(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const { protocol, origin, pathname, username, password, search } = new URL(url);

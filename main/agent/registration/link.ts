@@ -4,9 +4,9 @@ import type { AgentRecord } from '#shared/provider.ts';
 export type LinkFailure =
   /** The registry does not know this machine: it was removed there, or belongs to another gateway. */
   | { readonly kind: 'unknown_provider'; readonly message: string }
-  /** It still refuses our sequence after we followed its own. */
+  /** Our sequence is refused even after we adopted the registry's. */
   | { readonly kind: 'sequence_reused'; readonly message: string }
-  /** It still refuses our time after we followed its own. */
+  /** Our time is refused even after we adopted the registry's. */
   | { readonly kind: 'clock_skew'; readonly message: string }
   /** Any other refusal, which only a person can fix. */
   | {
@@ -15,7 +15,7 @@ export type LinkFailure =
       readonly code: string;
       readonly message: string;
     }
-  /** It may accept the message later: 429, 503 and other server errors. */
+  /** The registry may accept the message later: 429, 503 and other server errors. */
   | { readonly kind: 'busy'; readonly message: string; readonly retryAfterMs: number | null }
   /** What answers there is not a registry. */
   | { readonly kind: 'garbage'; readonly message: string }
@@ -27,7 +27,7 @@ export interface RegistryView {
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
-/** The gateways that share this machine, any of which takes its heartbeats. */
+/** The gateways that share this machine, any of which accepts its heartbeats. */
 export interface AnnouncedPool {
   readonly id: string;
   /** Addresses. */
@@ -39,10 +39,10 @@ export type BeatOutcome =
       readonly kind: 'accepted';
       readonly standing: RegistryView;
       readonly heartbeatMs: number;
-      /** Null where the gateway has no others. */
+      /** Null if the gateway is in no pool. */
       readonly pool: AnnouncedPool | null;
     }
-  /** It was received, but the registry's disk fails; there is nothing to do here. */
+  /** The heartbeat was received, but the registry cannot write; nothing can be done here. */
   | { readonly kind: 'unwritten'; readonly message: string }
   | LinkFailure;
 
@@ -62,7 +62,7 @@ export interface SendLimits {
 
 /** A way to a registry: in this process, or over HTTP. Its methods never throw. */
 export interface RegistryLink {
-  /** For people; null for the registry of this process. */
+  /** Shown to the owner; null for the registry of this process. */
   readonly url: string | null;
   enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
   beat(record: AgentRecord, limits: SendLimits): Promise<BeatOutcome>;
@@ -86,7 +86,7 @@ type OwnAnswer =
       readonly message: string;
     };
 
-/** The link to the registry of this process: neither key nor network. */
+/** The link to the registry of this process needs neither key nor network. */
 export function createOwnLink(
   own: OwnRegistry,
   { id, publicKey }: { readonly id: string; readonly publicKey: string },
@@ -100,8 +100,7 @@ export function createOwnLink(
     async beat(record) {
       const answer = await own.heartbeat(id, record);
       if (answer === null) {
-        // The owner has removed it from the list: it is enrolled again at the next start, not behind their
-        // back.
+        // The owner has removed it from the list, so it is not enrolled again before the next start.
         const message = 'This machine was removed from the list of this gateway.';
         return { kind: 'unknown_provider', message };
       }

@@ -10,17 +10,17 @@ import type {
 export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   /** The gateway that this machine joined. */
   readonly home: string;
-  /** Further addresses, from the settings and the join line. */
+  /** Other addresses, from the settings and the join line. */
   readonly others: readonly string[];
-  /** As announced last; null where the gateway has no others. */
+  /** As last announced; null if the gateway is in no pool. */
   readonly pool: AnnouncedPool | null;
-  /** Called when something else is announced. */
+  /** Called when the announcement changes. */
   readonly onPool: (pool: AnnouncedPool) => void;
 }
 
-/** A gateway that is silent for this long is passed over, so that all are asked within one exchange's time. */
+/** A gateway that is silent for this long is passed over, so that all are tried within the time-out of one exchange. */
 const TRY_MS = 4000;
-/** How often the gateway that the machine joined is asked first again. */
+/** How often the gateway that the machine joined is tried first again. */
 const RETURN_MS = 60_000;
 
 /** The way to any gateway of a pool: the one that the machine joined, or the next while that is silent. */
@@ -39,7 +39,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     return link;
   }
 
-  /** All addresses, in the order in which they are asked now. */
+  /** All addresses, in the order in which they are tried now. */
   function addresses(): readonly string[] {
     const named = [...others, ...(pool?.registries ?? [])].map(registryOrigin);
     const all = [...new Set([home, ...named.filter((each) => each !== null)])];
@@ -54,7 +54,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     deps.onPool(announced);
   }
 
-  /** Asks one gateway after another until an answer stands. */
+  /** Tries one gateway after another until an answer is final. */
   async function ask<Outcome extends BeatOutcome | EnrollOutcome>(
     limits: SendLimits,
     send: (link: RegistryLink, limits: SendLimits) => Promise<Outcome>,
@@ -75,7 +75,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
       if (best === null || (outcome.kind === 'unwritten' && best.kind !== 'unwritten'))
         best = outcome;
     }
-    // The next message begins with another one, so that each has its turn.
+    // The next message starts with another gateway, so that each has its turn.
     current = order[1] ?? home;
     return best ?? (await send(linkTo(home), limits));
   }
@@ -91,7 +91,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
         (to, most) => to.enroll(token, most),
         isFinal,
       );
-      // Who asked keeps it, with the rest of the enrolment.
+      // The caller saves the pool with the rest of the enrolment.
       if (outcome.kind === 'enrolled') ({ pool } = outcome);
       return outcome;
     },
@@ -107,7 +107,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
   };
 }
 
-/** A gateway that is there has let the machine in or refused it, and the others would do the same. */
+/** The gateway has accepted or refused the machine, and the others would do the same. */
 const isFinal = ({ kind }: EnrollOutcome) =>
   kind !== 'unreachable' && kind !== 'busy' && kind !== 'garbage';
 

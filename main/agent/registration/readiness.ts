@@ -10,7 +10,7 @@ export interface ReadinessSources {
   readonly clock: Clock;
 }
 
-/** A hanging engine or a driver that is being loaded must not hold the machine up for longer. */
+/** A hung engine or a driver that is still loading must not delay the machine for longer. */
 const PATIENCE_MS = 3000;
 const POLL_MS = 50;
 

@@ -30,7 +30,7 @@ import {
 } from './session.ts';
 
 export type JoinResult =
-  /** `url`: of the gateway that answered; `warning` is for people, null when there is none. */
+  /** `url`: of the gateway that answered; `warning` is human-readable, null if there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
@@ -120,7 +120,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const link = linkTo(url, null, [first, ...others]);
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
-      // What the settings name stays first, whoever answered.
+      // The gateway that the settings name stays first, whichever answered.
       const home = configured.registryUrl === null ? (link.url ?? url) : url;
       const failure = await keep(home, token, { deps, enrolled: outcome });
       const signal = await session.disconnect();
@@ -183,13 +183,13 @@ async function keep(
 
 type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
 
-/** At the next start its other gateways are known, even if this one does not answer then. */
+/** So that the other gateways are known at the next start, even if this one does not answer then. */
 function keepPool(registryUrl: string, pool: AnnouncedPool, { file }: RegistrationDeps): void {
   const { enrolment } = file.load();
   if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }
 
-/** Enrols with a token of the settings and retries until it is answered; a refusal is final. */
+/** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
   link: RegistryLink,
@@ -207,7 +207,7 @@ async function enrollFromSettings(
       session.show({ problem });
       return;
     }
-    const isFinal = !isPassing(outcome);
+    const isFinal = !isTemporary(outcome);
     session.show({
       state: isFinal ? 'not_enrolled' : 'failing',
       problem: linkProblemOf(outcome),
@@ -221,19 +221,19 @@ async function enrollFromSettings(
   }
 }
 
-/** Whether the same message may be accepted later without anybody's help. */
-function isPassing({ kind }: LinkFailure): boolean {
+/** Whether the same message may be accepted later without anyone doing anything. */
+function isTemporary({ kind }: LinkFailure): boolean {
   return kind === 'busy' || kind === 'unreachable' || kind === 'garbage';
 }
 
 const OTHER_ID: EnrollOutcome & LinkFailure = {
   kind: 'garbage',
-  message: 'The gateway answered for another machine than this one.',
+  message: 'The gateway answered for a different machine.',
 };
 
 const BAD_URL: LinkProblem = {
   happened: 'The gateway address cannot be used.',
-  remedy: 'Write it as in http://192.168.1.10:47900, without a path.',
+  remedy: 'Write it like http://192.168.1.10:47900, without a path.',
 };
 
 const FIXED_URL: LinkProblem = {
@@ -244,6 +244,6 @@ const FIXED_URL: LinkProblem = {
 function unkept(code: string): LinkProblem {
   return {
     happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
-    remedy: 'Make room in the data directory, or make it writable, and join again.',
+    remedy: 'Free disk space for the data directory, or make it writable, and join again.',
   };
 }

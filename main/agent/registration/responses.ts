@@ -8,7 +8,7 @@ import { isSecretShaped } from '../../platform/secrets.ts';
 import { excerpt } from '../excerpt.ts';
 import type { BeatOutcome, EnrollOutcome, LinkFailure } from './link.ts';
 
-/** What the sender can correct by itself before it tries again. */
+/** What the sender can correct by itself before trying again. */
 export type Correction =
   | { readonly kind: 'count_on'; readonly last: number }
   | { readonly kind: 'set_clock'; readonly registryMs: number };
@@ -25,7 +25,7 @@ export type Read<T> =
 
 const text = z.string().max(4096);
 
-/** One that cannot be used is as good as none. */
+/** An unusable pool counts as none. */
 const poolSchema = z
   .object({ id: z.string().regex(/^[\w-]{1,64}$/), registries: z.array(text).max(16) })
   .nullish()
@@ -79,7 +79,8 @@ function read<T>(result: FetchResult, nowMs: number, good: (json: unknown) => T 
     return value === null ? bad(garbage(status)) : { kind: 'good', value };
   }
   const error = errorSchema.safeParse(json).data?.error;
-  const message = error === undefined ? `It answered HTTP ${status}.` : excerpt(error.message);
+  const message =
+    error === undefined ? `The gateway answered HTTP ${status}.` : excerpt(error.message);
   if (status === 429 || status >= 500) {
     const retryAfterMs = retryAfter(headers, nowMs);
     return bad({ kind: 'busy', message, retryAfterMs }, error?.code);
@@ -121,7 +122,7 @@ function bad<T>(failure: LinkFailure, code = '', correction: Correction | null =
   return { kind: 'bad', failure, code, correction };
 }
 
-/** `Retry-After` in milliseconds, from seconds or a date; null where it is missing or cannot be read. */
+/** `Retry-After` in milliseconds, from seconds or a date; null if it is missing or invalid. */
 function retryAfter(headers: ResponseHeaders, nowMs: number): number | null {
   const value = headers['retry-after'];
   if (typeof value !== 'string') return null;

@@ -15,7 +15,7 @@ export interface RegistrationView {
   readonly lastAcceptedAt: number | null;
   /** The registry's view of this machine. */
   readonly standing: RegistryView | null;
-  /** The last problem, for people; null once it is solved. */
+  /** The last problem, human-readable; null once it is solved. */
   readonly problem: LinkProblem | null;
   /** Milliseconds by which this machine's clock had to be corrected. */
   readonly clockOffsetMs: number;
@@ -29,16 +29,13 @@ export interface RegistrySession {
   tokenDigests(): readonly Buffer[];
   /** The token that the gateway sends; null while there is none. */
   gatewayToken(): string | null;
-  /** Starts to send heartbeats over this link. */
+  /** Starts sending heartbeats over this link. */
   connect(link: RegistryLink, gatewayToken: string): void;
   /** The record has changed: a heartbeat is sent soon. */
   changed(): void;
   /** Sends a heartbeat at once. */
   now(): void;
-  /**
-   * Ends the session with a goodbye. The signal aborts what is begun for the next session once that ends
-   * too.
-   */
+  /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
   disconnect(): Promise<AbortSignal>;
   /** Aborts when the session ends. */
   signal(): AbortSignal;
@@ -72,7 +69,7 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
   let digests: readonly Buffer[] = [];
   let token: string | null = null;
   let beats: Heartbeats | null = null;
-  /** Aborts what was begun for the current session. */
+  /** Aborts what was started for the current session. */
   let lifetime = new AbortController();
   let isStopped = false;
 

@@ -11,10 +11,10 @@ export interface AccessRules {
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
-/** Requests with these came from another machine, through a proxy on this one. */
+/** Requests with these headers came from another machine, through a proxy on this one. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** Tells a gateway that its token was refused, and not its caller's API key. */
+/** Tells a gateway that its token was refused, not its caller's API key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
 /** `stranger`: may ask for a proof of this agent's identity, and for nothing else. */
@@ -48,7 +48,7 @@ function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | n
     return {
       status: 403,
       code: 'origin_not_allowed',
-      message: 'Web pages may not call the agent of a machine; call the gateway instead.',
+      message: "Web pages may not call a machine's agent; call the gateway instead.",
       headers: REFUSED_BY_AGENT,
     };
   }
@@ -59,7 +59,7 @@ const UNAUTHORIZED: AgentError = {
   status: 401,
   code: 'unauthorized',
   message:
-    'This agent serves the gateway that it is enrolled at, and programs on its own machine. A gateway sends its token as X-Gateway-Token; if yours does, join this machine to it again.',
+    'This agent serves the gateway that it is enrolled with, and programs on its own machine. A gateway sends its token as X-Gateway-Token; if yours does, join this machine to it again.',
   headers: REFUSED_BY_AGENT,
 };
 

@@ -29,7 +29,7 @@ export interface Counters {
 }
 
 const FILE = 'agent-counters.json';
-/** Weight of the latest stream in the average: after ten more, a stream counts for a tenth of that. */
+/** Weight of the latest stream in the average; ten streams later its weight is a tenth of that. */
 const WEIGHT = 0.2;
 
 const count = z.int().nonnegative();

@@ -24,10 +24,10 @@ export interface AgentError extends HttpError {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** Limit on what is still read of a body that is refused for its size or its sender. */
+/** How much is still read of a body that is refused for its size or its sender. */
 export const MAX_REST_BYTES = 64 * 1024;
 
-/** Answers with an error in OpenAI's format; does nothing once the response head is out. */
+/** Answers with an error in OpenAI's format; does nothing once the response head has been sent. */
 export function sendError(res: ServerResponse, error: AgentError): void {
   const { status, value, headers } = responseOf(error);
   sendJson(res, status, value, headers);
@@ -48,7 +48,7 @@ function responseOf(error: AgentError): JsonResponse {
   return { status: error.status, value: errorBodyFrom(error, 'agent'), headers };
 }
 
-/** The error for requests while none are accepted; `reasons` are sentences for the caller. */
+/** The error for requests while none are accepted; `reasons` are sentences shown to the caller. */
 export function closedError(
   mode: 'paused' | 'draining' | 'leaving',
   reasons: readonly string[],

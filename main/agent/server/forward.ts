@@ -14,14 +14,14 @@ import { createNoMeter, type Meter } from './token-meter.ts';
 
 export type ForwardEnd =
   | { readonly kind: 'served'; readonly status: number; readonly meter: Meter }
-  /** The engine sent no complete response; the caller got an error, or a cut response. */
+  /** The engine sent no complete response; the caller got an error or a truncated response. */
   | { readonly kind: 'broken' }
   /** The caller closed the connection, `signal` ended the call, or it was never made. */
   | { readonly kind: 'cancelled' };
 
 export interface ForwardPlan {
   readonly request: Omit<HttpRequest, 'fresh'>;
-  /** Longest time without data from the engine and without progress of a slow caller. */
+  /** Longest time without data from the engine or progress by a slow caller. */
   readonly silenceMs: number;
   /** Called once the response head is known. */
   readonly meterFor: (status: number, headers: ResponseHeaders) => Meter;
@@ -39,13 +39,13 @@ export interface ForwardEdges {
 const EXHAUSTED: AgentError = {
   status: 503,
   code: 'busy',
-  message: 'This machine is busy: its agent has no descriptor left for a connection.',
+  message: 'This machine is busy: its agent has no file descriptor left for a connection.',
   retryAfterMs: 1000,
 };
 
 /**
- * Forwards a request to the engine and streams the response back, with backpressure. Ends the call of the engine
- * as soon as the caller closes the connection.
+ * Forwards a request to the engine and streams the response back, with backpressure. Aborts the engine's call as soon
+ * as the caller closes the connection.
  */
 export function forward(
   plan: ForwardPlan,
@@ -110,7 +110,7 @@ class Forward implements ResponseListener {
     }
     this.#meter = this.#plan.meterFor(status, headers);
     this.#res.writeHead(status, callerHeaders(headers));
-    // At once: the first token may be minutes away.
+    // Sent at once, because the first token may be minutes away.
     this.#res.flushHeaders();
   }
 
@@ -130,7 +130,7 @@ class Forward implements ResponseListener {
 
   onFailure(failure: TransportFailure): void {
     if (this.#isOver) return;
-    // The engine had closed the kept connection before it saw the request.
+    // The engine closed the kept-alive connection before it saw the request.
     if (failure.stale && !this.#isFresh) {
       this.send(true);
       return;
@@ -144,7 +144,7 @@ class Forward implements ResponseListener {
     this.#break({
       status: 502,
       code: isMalformed ? 'engine_bad_response' : 'engine_unreachable',
-      message: `The engine of this machine gave no answer: ${failure.detail}.`,
+      message: `The engine of this machine did not answer: ${failure.detail}.`,
     });
   }
 

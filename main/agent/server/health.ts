@@ -9,7 +9,7 @@ export interface HealthFacts {
   readonly record: AgentRecord;
 }
 
-/** The proof that this is the agent: no more than a gateway needs before it shows its token. */
+/** The proof of the agent's identity: no more than a gateway needs before it sends its token. */
 export function proofBody(
   facts: HealthFacts,
   nonce: string,
@@ -17,7 +17,7 @@ export function proofBody(
   const body = healthBody(facts, nonce);
   if (body === null) return null;
   const { status, id, signature, model } = body;
-  // A model that is loaded stays unnamed.
+  // The name of a loaded model is not disclosed.
   return { status, id, signature, ...(model === null ? { model } : {}) };
 }
 
@@ -42,7 +42,7 @@ export function healthBody(
   };
 }
 
-/** Null if none is loaded: otherwise the registry's test inference would load one. */
+/** Null if none is loaded, because the registry's test inference would otherwise load one. */
 function loadedModel(engine: EngineView | null, { current_model }: AgentRecord): string | null {
   if (engine === null || engine.loaded?.length === 0) return null;
   return current_model;

@@ -23,14 +23,14 @@ export interface InferenceDeps extends ForwardEdges {
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
   readonly bodies: BodyBudget;
-  /** Concurrent requests; further ones get `busy`. */
+  /** Limit of concurrent requests; more are answered with `busy`. */
   readonly maxInFlight: number;
   readonly counters: Counters;
   /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
-  /** Called when the engine sent no complete response, or none for some seconds. */
+  /** Called when the engine sends an incomplete response, or none for some seconds. */
   readonly onTrouble: () => void;
-  /** It accepts connections and answers nothing. */
+  /** The engine accepts connections but does not answer. */
   readonly isStuck: () => boolean;
 }
 
@@ -62,13 +62,13 @@ const NO_ENGINE: AgentError = {
 const STUCK: AgentError = {
   status: 502,
   code: 'engine_unreachable',
-  message: 'The engine of this machine accepts connections and answers nothing: restart it.',
+  message: 'The engine of this machine accepts connections but does not answer: restart it.',
 };
 
 const BUSY: AgentError = {
   status: 503,
   code: 'busy',
-  message: 'This machine is busy with as many requests as it takes at once.',
+  message: 'This machine is at its limit of concurrent requests.',
   retryAfterMs: 2000,
 };
 
@@ -164,7 +164,7 @@ export function createInference(deps: InferenceDeps): Inference {
   };
 }
 
-/** Null where the request is over: its caller has left, or has got an error. */
+/** Null if the request is over: its caller has gone, or was sent an error. */
 async function bodyOf(
   req: IncomingMessage,
   res: ServerResponse,
@@ -199,7 +199,7 @@ function hasType({ headers }: IncomingMessage, path: string): boolean {
 const COUNTED_PATHS = new Set(['/v1/chat/completions', '/v1/completions']);
 
 function meterFor(path: string, status: number, headers: ResponseHeaders): Meter {
-  // Others name their tokens differently, or have none; compressed bodies are not decoded here.
+  // Other routes name their tokens differently or have none; compressed bodies are not decoded here.
   const isCounted = status < 300 && COUNTED_PATHS.has(path);
   if (!isCounted || headers['content-encoding'] !== undefined) return createNoMeter();
   const type = headers['content-type'];
@@ -238,7 +238,7 @@ const TINY_PIECES: AgentError = {
 const STALLED: AgentError = {
   status: 408,
   code: 'request_timeout',
-  message: 'Nothing more of the body came for 20 s.',
+  message: 'No more of the body arrived for 20 s.',
 };
 
 function tooLarge(maxBodyBytes: number): AgentError {

@@ -2,11 +2,11 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { AgentPort, AgentServer } from './server.ts';
 
-/** One of the default ports lies in the range from which Linux takes ports for outgoing connections. */
+/** Linux may briefly use one of the default ports for an outgoing connection. */
 const RETRY_MS = 5000;
 
 interface PortRetry {
-  /** Logs which of these could not be bound, and tries those again until all are or `stop`. */
+  /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
   watch(ports: readonly AgentPort[]): void;
   stop(): void;
 }

@@ -17,7 +17,7 @@ export interface AgentAddress {
 
 export type AgentPort =
   | { readonly kind: 'listening'; readonly port: number }
-  /** `message` says why, and what the user can do. */
+  /** `message` says why, and what the owner can do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
 export interface AgentServerDeps {
@@ -31,7 +31,7 @@ export interface AgentServerDeps {
 /** Bodies of `/health`; null for a malformed `nonce`. */
 export interface HealthBodies {
   readonly full: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
-  /** For a stranger. */
+  /** For callers without a token. */
   readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
 
@@ -39,7 +39,7 @@ export interface HealthBodies {
 export interface AgentServer {
   /** Replaces the address; a port that cannot be bound does not affect the others. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Tries the ports again that could not be bound. */
+  /** Retries the ports that could not be bound. */
   retry(): Promise<readonly AgentPort[]>;
   /** Stops listening; cuts off the requests that still run after `graceMs`. */
   close(graceMs: number): Promise<void>;
@@ -60,7 +60,7 @@ const POSTS = new Set([
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
   let host = '';
   let slots: readonly Slot[] = [];
-  /** Servers that no longer listen and have unanswered requests. */
+  /** Servers that no longer listen but still have running requests. */
   const closing = new Map<Server, Promise<void>>();
 
   async function bindOne(port: number): Promise<Slot> {
@@ -110,7 +110,7 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       }
       if (slots === before) slots = bound;
       else {
-        // It moved or was closed meanwhile.
+        // The server was moved or closed in the meantime.
         const late = bound.filter((slot) => !before.includes(slot));
         for (const { server, port } of late) if (port.kind === 'listening') release(server);
       }
@@ -145,7 +145,7 @@ function httpServer(deps: AgentServerDeps): Server {
 const INTERNAL: AgentError = {
   status: 500,
   code: 'internal_error',
-  message: 'Something went wrong in the agent; its log says more.',
+  message: 'Something went wrong in the agent; see its log.',
 };
 
 /** Access is checked before anything else is said about a route. */

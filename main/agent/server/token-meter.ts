@@ -4,7 +4,7 @@ import type { AnswerCount } from './counters.ts';
 
 /** Counts the tokens of a response while it is forwarded. */
 export interface Meter {
-  /** `ticks`: when the chunk came. */
+  /** `ticks`: when the chunk arrived. */
   see(chunk: Buffer, ticks: number): void;
   /** The caller was slower than the engine, so the engine's speed cannot be measured. */
   slowed(): void;
@@ -46,7 +46,7 @@ const MIN_TOKENS = 8;
 const MIN_MS = 100;
 /** The registry's limit (docs/agent-protocol.md#heartbeat). */
 const MAX_TPS = 5000;
-/** A non-empty string under one of the names that engines use for text, or an argument of a tool call. */
+/** A non-empty string under one of the names that engines use for text or for arguments of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
 const LF = 0x0a;
 

@@ -2,9 +2,9 @@ import type { Clock } from '../../platform/clock.ts';
 
 /** A request that the engine has not begun to answer. */
 export interface Waiting {
-  /** Aborts when it is given up. */
+  /** Aborts when the request is given up. */
   readonly signal: AbortSignal;
-  /** The head of the answer has come, or the request is over. */
+  /** The head of the answer has arrived, or the request is over. */
   answered(): void;
 }
 

@@ -12,16 +12,16 @@ import {
   writeSecretFileLater,
 } from './secret-file.ts';
 
-/** Where this agent is enrolled, and the token of the gateway there. */
+/** The gateway that this agent is enrolled with, and its token. */
 export interface SavedEnrollment {
   /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
   readonly registryUrl: string;
-  /** The provider id of that enrolment; with another key it is void. */
+  /** The provider id of that enrolment, which is not valid for another key. */
   readonly id: string;
   readonly gatewayToken: string;
   /** SHA-256 of the enrolment token, hex: a token that stays in the environment is not used twice. */
   readonly tokenDigest: string;
-  /** As that gateway announced it last; left out where it has no others. */
+  /** As that gateway last announced it; left out if it is in no pool. */
   readonly pool?: { readonly id: string; readonly registries: readonly string[] } | undefined;
 }
 

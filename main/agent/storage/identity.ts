@@ -39,7 +39,7 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
   if (privateKey === null) {
     const what = saved.kind === 'text' ? 'is damaged' : `cannot be read (${saved.detail})`;
     const aside = setAside(path, clock);
-    const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id.`;
+    const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was created, so this machine has a new id.`;
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
   if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
@@ -54,9 +54,9 @@ export function savedIdentity(directory: string): AgentIdentity | null {
   return privateKey === null ? null : identityOf(privateKey);
 }
 
-const JOIN_AGAIN = 'Where it was joined to another gateway, join it again.';
-const DISTRUST = 'If you do not trust them all, delete the file and join again.';
-const MAKE_ROOM = 'Make room in the data directory, or make it writable, and start again.';
+const JOIN_AGAIN = 'If it had joined another gateway, join it again.';
+const DISTRUST = 'If you do not trust all of them, delete the file and join again.';
+const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, and start again.';
 
 function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -66,7 +66,7 @@ function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdenti
   );
   const identity = identityOf(privateKey);
   if (failure === null) return { identity, warnings: before };
-  const happened = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;
+  const happened = `The agent's key could not be written to ${path} (${failure}): until it can, this machine gets a new id at each start.`;
   return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
 }
 

@@ -28,7 +28,7 @@ export function readSecretFile(path: string): SecretFileContent {
   }
 }
 
-/** `replaceFile`; returns the error code, or null. */
+/** Returns the error code, or null. */
 export function writeSecretFile(path: string, text: string): string | null {
   try {
     replaceFile(path, text);
@@ -64,14 +64,14 @@ export function setAside(path: string, clock: Clock): string {
   try {
     renameSync(path, aside);
   } catch {
-    // It stays and is overwritten, as on a disk that does not allow renames.
+    // The file stays and is overwritten, for example on a disk that does not allow renames.
   }
   return aside;
 }
 
-/** Makes a secret file unreadable for other users; returns whether they could read it until now. */
+/** Makes a secret file unreadable to other users; returns whether they could read it until now. */
 export function closeToOthers(path: string, platform: string): boolean {
-  // Windows has no such bits: the data directory lies in the user's profile.
+  // Windows has no such bits; the data directory is in the user's profile.
   if (platform === 'win32') return false;
   try {
     const wasOpen = (statSync(path).mode & 0o077) !== 0;

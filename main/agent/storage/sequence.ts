@@ -3,9 +3,9 @@ import { createTurns } from '../../platform/async.ts';
 import type { Log } from '../../platform/log.ts';
 import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 
-/** Sequence numbers for the messages of a key: each is used once, also across restarts and kills. */
+/** Sequence numbers for the messages of a key: each is used once, even across restarts and kills. */
 export interface Sequence {
-  /** Waits for the disk once in a block. */
+  /** Waits for the disk once per block. */
   next(): Promise<number>;
   /** The registry has already accepted `last`: continues from there. */
   countOnFrom(last: number): void;
@@ -14,10 +14,10 @@ export interface Sequence {
 const FILE = 'agent-sequence';
 /** Numbers that are reserved on disk at a time: with a heartbeat every 15 s, one write in four hours. */
 const BLOCK = 1000;
-/** No registry has received this many messages; following a higher number would exhaust the range. */
+/** No registry has received this many messages; adopting a higher number would exhaust the range. */
 const MAX_FOLLOWED = 2 ** 52;
 
-/** The reserved number is stored in `directory`. */
+/** Stores the highest reserved number in `directory`. */
 export function createSequence(directory: string, log: Log): Sequence {
   const path = join(directory, FILE);
   let last = savedReserve(path);
@@ -26,10 +26,10 @@ export function createSequence(directory: string, log: Log): Sequence {
 
   async function take(): Promise<number> {
     if (last >= reserved) {
-      // The disk first: a number that was sent must never be above what a restart finds reserved.
+      // Written first: a number that was sent must never be above the reserved one that a restart finds.
       const failure = await writeSecretFileLater(path, `${last + BLOCK}\n`);
       if (failure === null) reserved = last + BLOCK;
-      // A registry refuses a reused number and names the last one, so heartbeats go on meanwhile.
+      // A registry refuses a reused number and names the last one, so heartbeats can continue.
       else log('warn', 'agent_sequence_unwritten', { error: failure });
     }
     last += 1;

@@ -20,9 +20,7 @@ function quantity(value: unknown): number | null {
   return numberOf(memberOf(value, 'value') ?? value);
 }
 
-/**
- * Reads `amd-smi metric --usage --temperature --power --mem-usage --json`; null where the output is something else.
- */
+/** Reads `amd-smi metric --usage --temperature --power --mem-usage --json`; null for any other output. */
 export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
   const cards = amdSmiCards(text).filter((card) => numberOf(memberOf(card, 'gpu')) !== null);
   if (cards.length === 0) return null;
@@ -49,7 +47,7 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
 export interface AmdName {
   /** `amd-<position>`, as in the metrics of the same tool. */
   readonly key: string;
-  /** Lower-case PCI address; null where it is not reported. */
+  /** Lower-case PCI address; null if it is not reported. */
   readonly pciAddress: string | null;
   readonly name: string;
 }
@@ -79,7 +77,7 @@ export const ROCM_SMI_ARGS = [
 ] as const;
 
 /**
- * Reads `rocm-smi … --json`, whose field names differ in case between versions; null where the output is
+ * Reads `rocm-smi … --json`, whose field names differ in case between versions; null if the output is
  * something else.
  */
 export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
@@ -101,7 +99,7 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
       memoryUsedMb: used,
       memoryFreeMb: difference(total, used),
       utilGpu: numberOf(field('gpu use (%)')),
-      // The second is its name up to ROCm 6.0.
+      // The second name is used up to ROCm 6.0.
       utilMemory: numberOf(field('gpu memory read/write activity (%)', 'gpu memory use (%)')),
       temperatureC: numberOf(
         field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
@@ -114,9 +112,8 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
 }
 
 /**
- * The marketing name. A tool prints a PCI id where its database does not know the card, and a code name in
- * front where only that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are
- * left as they are.
+ * The marketing name. A tool prints a PCI id if its database does not know the card, and a code name in front if only
+ * that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are kept as they are.
  */
 export function marketedName(value: unknown): string | null {
   const text = textOf(value);

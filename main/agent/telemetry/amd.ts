@@ -35,8 +35,8 @@ const REMEDY =
 const NAME_ROUNDS = 60;
 
 /**
- * Reads AMD cards from the driver's files where there are any, else through AMD's tools: systeminformation has no
- * live values for them, and takes lspci's region for their memory.
+ * Reads AMD cards from the driver's files if there are any, otherwise through AMD's tools: systeminformation has no
+ * live values for them, and mistakes lspci's memory region for their memory.
  */
 export function createAmdCollector(
   edges: ToolEdges,
@@ -99,7 +99,7 @@ async function readAmdSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = await sysfsCards(files, AMD_VENDOR_ID);
   const units = cards.length === 0 ? new Map<string, number>() : await computeUnits(files);
   const devices: GpuDevice[] = [];
-  // One after another: a driver that hangs must take one thread of the pool, not all of them.
+  // One after another: a hung driver must block one thread of the pool, not all of them.
   for (const card of cards) devices.push(await readCard(files, card, units));
   return devices;
 }

@@ -7,11 +7,11 @@ import type { ToolEdges } from './tool-process.ts';
 
 const IOREG = ['ioreg', '/usr/sbin/ioreg'];
 const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];
-const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and see what it says.';
+const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and check its output.';
 
 /**
- * Reads the GPU of an Apple chip, which uses the machine's memory: systeminformation knows its name and cores, and
- * nothing live.
+ * Reads the GPU of an Apple chip, which uses the machine's memory: systeminformation knows its name and cores, but no
+ * live values.
  */
 export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
   async function poll(signal: AbortSignal): Promise<Poll> {

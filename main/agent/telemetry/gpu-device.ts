@@ -1,7 +1,7 @@
 /** Decides which tool reads the accelerator. */
 export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
-/** An accelerator as its driver describes it. Null is unknown; 0 was measured. */
+/** An accelerator as its driver describes it. Null means unknown; 0 was measured. */
 export interface GpuDevice {
   /** Identifies the card across restarts: NVIDIA's UUID, else its PCI address, never its position. */
   readonly key: string;
@@ -28,11 +28,11 @@ export interface GpuDevice {
   readonly fault: string | null;
   /** The tool, file tree or library that each known value comes from. */
   readonly sources: Readonly<Partial<Record<ValueName, string>>>;
-  /** Values on which two sources differ by more than noise, for people. */
+  /** Values on which two sources differ by more than noise, human-readable. */
   readonly disagreements: readonly string[];
 }
 
-/** For people: what went wrong and how to fix it. */
+/** Human-readable: what went wrong and how to fix it. */
 export interface Problem {
   /** The tool or file tree that was read. */
   readonly tool: string;
@@ -44,8 +44,8 @@ export interface Problem {
 
 export interface GpuReading {
   /**
-   * `starting`: no reading yet. `absent`: neither the tool nor its cards are on this machine. `failing`:
-   * the tool does not answer as it should.
+   * `starting`: no reading yet. `absent`: neither the tool nor its cards are on this machine. `failing`: the tool does
+   * not answer properly.
    */
   readonly state: 'starting' | 'reading' | 'absent' | 'failing';
   readonly devices: readonly GpuDevice[];
@@ -57,11 +57,11 @@ export interface GpuCollector {
   start(): void;
   /** Returns at once, without access to a driver. */
   read(): GpuReading;
-  /** Resolves when no round is under way. */
+  /** Resolves when no round is in progress. */
   settled(): Promise<unknown>;
-  /** Reads anew at once, whatever is known. */
+  /** Starts a new reading at once. */
   look(): void;
-  /** Resolves once every process that was started is gone. */
+  /** Resolves once every process that was started has ended. */
   stop(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ const NO_LIVE_VALUES = {
   powerW: null,
 } as const;
 
-/** What a source can tell of a card. */
+/** What a source can report about a card. */
 const NO_VALUES = {
   name: null,
   memoryTotalMb: null,
@@ -113,9 +113,9 @@ export function readBy(
   return { ...device, sources: Object.fromEntries(known.map((name) => [name, source])) };
 }
 
-/** One card as two sources describe it: the values of the first, and of the second where it has none. */
+/** One card as described by two sources: the values of the first, and those of the second where it has none. */
 export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
-  // `Navi 31 [Radeon RX 7900 XT/7900 XTX]` is the name of several.
+  // `Navi 31 [Radeon RX 7900 XT/7900 XTX]` names several cards.
   const isVague = first.name?.includes('[') === true && second.name !== null;
   const [one, other] = isVague ? [{ ...first, name: null }, second] : [first, second];
   const values = VALUE_NAMES.map((name) => [name, one[name] ?? other[name]] as const);
@@ -134,8 +134,8 @@ export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
 }
 
 /**
- * The greatest difference that is noise. Drivers reserve part of the memory, and two looks at a card are seconds
- * apart, in which use changes without limit.
+ * The greatest difference that counts as noise: drivers reserve part of the memory, and two readings of a card are
+ * seconds apart. Values that follow its use are not compared, because they may change completely in that time.
  */
 const NOISE = {
   memoryTotalMb: (value: number) => value / 20,
@@ -167,7 +167,7 @@ const WORDS: Readonly<Record<Exclude<ValueName, 'name'>, { label: string; unit: 
   computeCapability: { label: 'compute capability', unit: '' },
 };
 
-/** Every known value of a card, grouped by source, for people. */
+/** Every known value of a card, grouped by source, human-readable. */
 export function readingsText(device: GpuDevice): string {
   const told = (Object.keys(WORDS) as (keyof typeof WORDS)[]).filter((key) => device[key] !== null);
   const bySource = Map.groupBy(told, (key) => device.sources[key] ?? 'unknown');
@@ -178,17 +178,17 @@ export function readingsText(device: GpuDevice): string {
   return [...parts, ...device.disagreements].join('; ');
 }
 
-/** The card without the readings that are out of date; what it is stays known. */
+/** The card without its live readings, which are out of date. */
 export function outOfDate(device: GpuDevice): GpuDevice {
   return { ...device, ...NO_LIVE_VALUES };
 }
 
-/** `0000:01:00.0` from the ways in which tools write it: `01:00.0`, `00000000:01:00.0`; null for anything else. */
+/** `0000:01:00.0` from the forms in which tools write it: `01:00.0`, `00000000:01:00.0`; null for anything else. */
 export function parsePciAddress(text: string | null): string | null {
   const parts = /^(?:([\da-f]{4,8}):)?([\da-f]{2}:[\da-f]{2}\.[0-7])$/i.exec(text ?? '');
   if (parts === null) return null;
   return `${(parts[1] ?? '0000').slice(-4)}:${parts[2] ?? ''}`.toLowerCase();
 }
 
-/** The registry's limit for one machine; a tool that reports more prints nonsense. */
+/** The registry's limit for one machine; a tool that reports more is broken. */
 export const MAX_GPUS = 64;

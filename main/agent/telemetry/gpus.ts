@@ -19,7 +19,7 @@ export interface GpuEdges extends ToolEdges {
   readonly platform: NodeJS.Platform;
 }
 
-/** The collectors that apply to a platform, for what `library` does not know. */
+/** The collectors of a platform, for what `library` does not know. */
 export function gpuCollectors(
   edges: GpuEdges,
   intervalMs: number,
@@ -34,16 +34,16 @@ export function gpuCollectors(
   ];
 }
 
-/** An integrated GPU reserves at most this much memory; beside another card it only drives the screen. */
+/** An integrated GPU reserves at most this much memory; next to another card it only drives the screen. */
 const DISPLAY_ONLY_MB = 2048;
 
-/** Shown where no GPU was found. */
+/** Shown if no GPU was found. */
 const NO_GPU: Problem = {
   tool: 'GPU',
   tried: 'systeminformation, nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
   happened: 'no GPU was found',
   remedy:
-    'If this machine has one, install its driver and its tool; in a container, pass the GPU on.',
+    'If this machine has one, install its driver and its tool; in a container, pass the GPU through.',
 };
 
 /** The cards of the library, completed by the vendors' own readers, in the order of the vendors. */
@@ -94,16 +94,16 @@ function disagreementProblems({ name, key, disagreements }: GpuDevice): readonly
     tool: 'GPU',
     tried: `reading ${name ?? key} from two sources`,
     happened,
-    remedy: 'The first one counts; look which of the two is wrong.',
+    remedy: 'The first one is used; check which of the two is wrong.',
   }));
 }
 
-/** A card on the bus that no driver reads is the likeliest cause. */
+/** The most likely cause is a card on the bus that no driver reads. */
 function noGpu({ devices: [card] }: GpuReading): Problem {
   if (card === undefined) return NO_GPU;
   return {
     ...NO_GPU,
-    happened: `${card.name ?? 'a GPU'} is there (${card.key}), but no driver reads it`,
+    happened: `${card.name ?? 'a GPU'} is present (${card.key}), but no driver reads it`,
     remedy: "Install the vendor's driver with its tool.",
   };
 }

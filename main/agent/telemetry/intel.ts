@@ -7,14 +7,14 @@ import type { ToolEdges } from './tool-process.ts';
 
 const INTEL_VENDOR_ID = '0x8086';
 const XPU_SMI = ['xpu-smi'];
-/** One call per round: the tool's loop ignores its options without a terminal. */
+/** One call per round, because without a terminal the tool's loop mode ignores its options. */
 const FIELDS = 'index,memory.total,memory.used,memory.free,utilization.gpu,temperature.gpu,name';
 const ARGS = [`--query-gpu=${FIELDS}`, '--format=csv,noheader,nounits'];
-const REMEDY = 'Run `xpu-smi discovery` by hand and see what it says.';
+const REMEDY = 'Run `xpu-smi discovery` by hand and check its output.';
 
 /**
- * Reads Intel's discrete cards through xpu-smi (2.0 and later), else from sysfs: systeminformation has no live
- * values for them, and takes lspci's region for their memory.
+ * Reads Intel's discrete cards through xpu-smi (2.0 and later), otherwise from sysfs: systeminformation has no live
+ * values for them, and mistakes lspci's memory region for their memory.
  */
 export function createIntelCollector(
   edges: ToolEdges,
@@ -58,10 +58,7 @@ export function parseXpuSmi(text: string): readonly GpuDevice[] {
   });
 }
 
-/**
- * A GPU inside the processor is always on bus 0; it shares the machine's memory and is of no use for
- * inference.
- */
+/** An integrated GPU is always on bus 0; it shares the machine's memory and is no use for inference. */
 async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = (await sysfsCards(files, INTEL_VENDOR_ID)).filter(
     ({ pciAddress }) => !/^[0-9a-f]+:00:/.test(pciAddress),

@@ -13,21 +13,21 @@ import { runFirst, toolProblem } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
-/** WSL and some container images keep it outside the search path. */
+/** WSL and some container images install it outside the search path. */
 const COMMANDS = [
   TOOL,
   '/usr/lib/wsl/lib/nvidia-smi',
   '/usr/bin/nvidia-smi',
   '/opt/bin/nvidia-smi',
 ];
-/** A driver without persistence mode is loaded for each first call: 25 to 40 s were seen on big machines. */
+/** Without persistence mode the driver is loaded for each first call, which took 25 to 40 s on large machines. */
 const TIMEOUT_MS = 45_000;
-/** The first heartbeat waits 3 s for GPUs; systeminformation takes longer on Windows, or where it hangs. */
+/** The first heartbeat waits 3 s for GPUs; systeminformation takes longer on Windows, or if it hangs. */
 const LIBRARY_WAIT_MS = 2000;
-/** What is asked once holds as long as the library's gaps are the same, but at most this long. */
+/** An answer is reused while the library lacks the same values, but at most this long. */
 const ANSWER_MS = 300_000;
 
-/** Fields of every driver since 2013 that tell cards apart. */
+/** Fields that identify a card, in every driver since 2013. */
 const BASIC_FIELDS = ['index', 'uuid', 'pci.bus_id'];
 /** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
 const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'];
@@ -46,10 +46,9 @@ type Value = keyof typeof FIELD_OF;
 const VALUES = Object.keys(FIELD_OF) as readonly Value[];
 
 /**
- * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields:
- * UUID, MIG mode, compute capability and faults; whether a value that it leaves out is 0 or is not reported; and
- * everything where it does not see the card: in containers and WSL without lspci's row for it, and live values
- * on Windows.
+ * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields: UUID,
+ * MIG mode, compute capability and faults; whether a value that it leaves out is 0 or not reported; everything if it
+ * does not see the card, as in containers and WSL without a row of lspci; and live values on Windows.
  */
 export function createNvidiaCollector(
   edges: ToolEdges,
@@ -90,7 +89,7 @@ export function createNvidiaCollector(
       fields = BASIC_FIELDS;
       return ask(missing, known, signal);
     }
-    // It also fails where one of several cards is lost, after the rows of the others.
+    // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
     const rows = text.split('\n').flatMap((line) => {
       const row = parseNvidiaRow(line, fields, missing);
@@ -125,7 +124,7 @@ function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
   return { tool: TOOL, tried, happened, remedy: remedyFor(happened) };
 }
 
-/** Driver messages and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
+/** Driver messages and their remedies; from NVIDIA's documentation of nvidia-smi and Xid errors. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/version mismatch/i, 'The driver was updated while it was in use: restart this machine.'],
   [
@@ -134,19 +133,19 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /No devices were found/i,
-    'Check with `lspci` that the card is seen, then its power and its slot.',
+    'Check with `lspci` that the card is visible, then check its power and its slot.',
   ],
   [
     /lost|no longer lists|device handle|requires reset|Unknown Error/i,
     'Restart this machine; if it happens again, look for "Xid" in `dmesg` and check the power and the slot of the card.',
   ],
-  [/Insufficient Permissions/i, 'Run the agent as a user who may read the GPU.'],
+  [/Insufficient Permissions/i, 'Run the agent as a user with access to the GPU.'],
   [/hung/i, 'The driver does not answer: look for "NVRM" in `dmesg`, and restart this machine.'],
 ];
 
 function remedyFor(message: string): string {
   const known = REMEDIES.find(([pattern]) => pattern.test(message));
-  return known?.[1] ?? 'Run `nvidia-smi` by hand and see what it says.';
+  return known?.[1] ?? 'Run `nvidia-smi` by hand and check its output.';
 }
 
 /** NVML's messages for a card that has fallen off the bus or needs a reset. */
@@ -154,8 +153,8 @@ const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
 /**
- * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was asked for `fields` and then
- * for `missing`; null where the line is something else.
+ * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was called with `fields` and then
+ * `missing`; null for any other line.
  */
 export function parseNvidiaRow(
   line: string,
@@ -187,7 +186,8 @@ export function parseNvidiaRow(
     computeCapability: knownText(cell('compute_cap')),
     // Chips without memory of their own answer N/A, and so do partitioned cards to a container.
     isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
-    // A working card prints `[N/A]` for single fields; a lost one its fault in most that do not identify it.
+    // A working card prints `[N/A]` for single fields; a lost one prints its fault in most fields that do not identify
+    // it.
     fault:
       faults.length * 2 > columns.length - BASIC_FIELDS.length
         ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)

@@ -6,7 +6,7 @@ import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gp
 export interface FailedPoll {
   readonly kind: 'failed';
   readonly problem: Problem;
-  /** Must resolve before the next round: a tool that still hangs. */
+  /** The end of a hung tool, which the next round waits for; null if none hangs. */
   readonly gone: Promise<unknown> | null;
 }
 
@@ -23,14 +23,14 @@ export type Poll =
 export interface PollOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** Read first; names the source in problems. */
+  /** What is read first; its name in problems. */
   readonly source: string;
 }
 
 const RETRY_MAX_MS = 300_000;
-/** After this many failures the cards are dropped, unless the driver merely hangs. */
+/** After this many failures the cards are dropped, unless the driver has hung. */
 const FAILURES_TO_FORGET = 3;
-/** Tools have time-outs of their own, but a read of a hanging driver's file never ends. */
+/** Tools have their own time-outs, but reading a file of a hung driver never ends. */
 const ROUND_TIMEOUT_MS = 60_000;
 const STOP_WAIT_MS = 1500;
 
@@ -106,7 +106,7 @@ async function finishedRound(round: Promise<Poll>, source: string, clock: Clock)
       tool: source,
       tried: `reading ${source}`,
       happened: `it has hung: no answer in ${ROUND_TIMEOUT_MS / 1000} s`,
-      remedy: 'The driver does not answer: look into `dmesg`, and restart this machine.',
+      remedy: 'The driver does not answer: check `dmesg`, and restart this machine.',
     },
     gone: round,
   };

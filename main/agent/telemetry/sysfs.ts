@@ -12,7 +12,7 @@ export interface SysfsCard {
 }
 
 const DRM = '/sys/class/drm';
-/** As the source of values. */
+/** Names the source of values. */
 export const SYSFS = 'sysfs';
 
 /** The graphics cards of a vendor, by its PCI id such as `0x1002`. */
@@ -29,7 +29,7 @@ export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<
   return cards;
 }
 
-/** Null where the file cannot be read or holds no number. */
+/** Null if the file cannot be read or holds no number. */
 export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
   const text = await files.text(path);
   return text === null ? null : numberOf(text);
@@ -62,18 +62,18 @@ export function mebibytes(bytes: number | null): number | null {
   return bytes === null ? null : Math.round(bytes / BYTES_PER_MB);
 }
 
-/** Null where either is unknown. */
+/** Null if either is unknown. */
 export function difference(total: number | null, used: number | null): number | null {
   return total === null || used === null ? null : Math.max(0, total - used);
 }
 
 /** Read access to the kernel's device files. */
 export interface KernelFiles {
-  /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null where it cannot be read. */
+  /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null if it cannot be read. */
   text(path: string): Promise<string | null>;
-  /** The names in a folder, sorted; empty where it cannot be read. */
+  /** The names in a directory, sorted; empty if it cannot be read. */
   names(path: string): Promise<readonly string[]>;
-  /** When a file was last read, in milliseconds since the epoch; null where it cannot be examined. */
+  /** When a file was last read, in milliseconds since the epoch; null if it cannot be examined. */
   accessedMs(path: string): Promise<number | null>;
 }
 

@@ -2,7 +2,7 @@ import currentProcess, { argv, env, exit, stdout } from 'node:process';
 import { cpu, graphics, mem, system } from 'systeminformation';
 
 /**
- * Runs systeminformation in a process of its own, prints its answers as JSON and ends: some of its calls block,
+ * Runs systeminformation in a separate process, prints its answers as JSON and exits, because some of its calls block
  * and it runs vendors' tools without a time-out. Its only arguments are the topics below.
  */
 const TOPICS = {
@@ -22,20 +22,20 @@ const TOPICS = {
 
 export type HelperTopic = keyof typeof TOPICS;
 
-// It runs clinfo for names and sizes that are better known from elsewhere. Without a list of OpenCL drivers
-// clinfo ends at once; with one it wakes every card.
+// systeminformation runs clinfo for names and sizes that other sources report better. Without a list of OpenCL drivers
+// clinfo exits at once; with one it wakes every card.
 env['OCL_ICD_VENDORS'] = '/dev/null';
 
 const wanted = Object.entries(TOPICS).filter(([topic]) => argv.includes(topic));
 const answers = await Promise.all(wanted.map(async ([topic, ask]) => [topic, await ask()]));
 const text = JSON.stringify(Object.fromEntries(answers));
-// In Electron the app takes it as a message and ends the process.
+// In Electron, the app receives the answer as a message and kills the process.
 interface ParentPort {
   postMessage(message: string, transfer: readonly []): void;
 }
 const { parentPort } = currentProcess as { parentPort?: ParentPort };
 if (parentPort === undefined) {
-  // PowerShell, which systeminformation keeps on Windows, would keep it from ending by itself.
+  // On Windows, systeminformation keeps a PowerShell running, which would keep this process alive.
   stdout.write(text, () => exit(0));
 } else {
   // The empty list shows the linter that this is not a window.

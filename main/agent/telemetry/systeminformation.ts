@@ -18,7 +18,7 @@ import { runTool, type StartTool, type ToolEdges } from './tool-process.ts';
 
 export const LIBRARY = 'systeminformation';
 
-/** Facts that do not change while the machine runs; null where systeminformation does not report them. */
+/** Facts that do not change while the machine runs; null if systeminformation does not report them. */
 interface MachineFacts {
   readonly machineModel: string | null;
   readonly performanceCores: number | null;
@@ -32,11 +32,11 @@ export interface HostMemory {
   readonly source: string;
 }
 
-/** What systeminformation reports of this machine. */
+/** What systeminformation reports about this machine. */
 export interface Library {
   readonly gpus: GpuCollector;
   readonly facts: () => MachineFacts;
-  /** Null where it has not been read lately. */
+  /** Null if it has not been read recently. */
   readonly memory: () => HostMemory | null;
 }
 
@@ -46,20 +46,21 @@ interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
   readonly startHelper: StartTool;
 }
 
-/** Runs beside this file with the same extension, in a bundle too. */
+/** Next to this file with the same extension, in a bundle too. */
 const HELPER = fileURLToPath(
   new URL(`./systeminformation-helper${extname(import.meta.filename)}`, import.meta.url),
 );
-/** nvidia-smi, which it runs, loads the driver where nothing else keeps it loaded. */
+/** It runs nvidia-smi, which loads the driver if nothing else keeps it loaded. */
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 1024 * 1024;
-/** Every reading costs 80 ms of CPU time, and a machine at rest may take 150 ms in 15 s with all that it does. */
+/** A reading costs 80 ms of CPU time; the budget of an idle machine for everything is 150 ms in 15 s. */
 const IDLE_ROUNDS = 2;
 const BUSY_PERCENT = 10;
 const isBusy = ({ utilGpu }: GpuDevice) => (utilGpu ?? 0) > BUSY_PERCENT;
-/** Cards without live values only change when somebody plugs one in. */
+/** Cards without live values change only when one is plugged in. */
 const SLOW_ROUNDS = 20;
-const REMEDY = 'Nothing: readings go on without it, and what only it knows stays unknown.';
+const REMEDY =
+  'Nothing to do: readings continue without it, and what only it reports stays unknown.';
 const NO_FACTS: MachineFacts = {
   machineModel: null,
   performanceCores: null,
@@ -67,9 +68,9 @@ const NO_FACTS: MachineFacts = {
 };
 
 /**
- * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for
- * what changes. The cards' live values it has only of NVIDIA. On Windows they cost eight PowerShells a round
- * (sebhildebrandt/systeminformation#932), beyond any budget for an idle machine, so there it is asked once.
+ * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for what
+ * changes. It has live values only for NVIDIA cards. On Windows they cost eight PowerShell processes a round
+ * (sebhildebrandt/systeminformation#932), too many for an idle machine, so there it is asked once.
  */
 export function createLibrary(
   { clock, platform, startHelper }: LibraryEdges,
@@ -142,11 +143,11 @@ function memoryOf(memory: unknown): HostMemory | null {
   return { totalBytes, availableBytes, source: LIBRARY };
 }
 
-/** What board makers and containers report in place of a model. */
+/** What board vendors and containers report instead of a model. */
 const PLACEHOLDER =
   /^(to be filled|default string|system (product name|manufacturer|version)|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?|docker container|0+|-+|\.+)\b/i;
 
-/** Maker and model in one line; null where the board does not report them. */
+/** Vendor and model in one line; null if the board does not report them. */
 export function machineModel(manufacturer: unknown, model: unknown): string | null {
   const known = [manufacturer, model]
     .map((value) => textOf(value))
@@ -157,8 +158,8 @@ export function machineModel(manufacturer: unknown, model: unknown): string | nu
 }
 
 /**
- * A controller of `graphics()`. A value of 0 it leaves out as if the card did not report it. Its `vram` on Linux
- * is lspci's largest memory region, 32 MiB of a card with 4 GiB (Crosstalk-Solutions/project-nomad#850).
+ * A controller of `graphics()`. It omits a value of 0 as if the card did not report it. Its `vram` on Linux is lspci's
+ * largest memory region, 32 MiB of a card with 4 GiB (Crosstalk-Solutions/project-nomad#850).
  */
 function libraryCard(
   controller: unknown,

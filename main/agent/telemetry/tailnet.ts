@@ -10,7 +10,7 @@ export interface Tailnet {
 
 export interface TailnetWatch {
   start(): void;
-  /** Null where there is none, or it is switched off. */
+  /** Null if there is none, or it is switched off. */
   read(): Tailnet | null;
   stop(): Promise<void>;
 }

@@ -32,7 +32,7 @@ export interface TelemetryWatch {
   start(): void;
   /** Returns at once. */
   read(): Telemetry;
-  /** Reads the GPUs anew at once. A tailnet comes up after the network, and is left to its turn. */
+  /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */
   look(): void;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ interface TelemetryOptions extends ToolWorld {
   /** Root of the kernel's file tree; other than `/` only in tests. */
   readonly root?: string;
   readonly intervalMs?: number;
-  /** Starts a file of ours as a process that can be killed; left out: plain Node does it. */
+  /** Runs one of our files as a process that can be killed; by default, under plain Node. */
   readonly startHelper?: StartTool | undefined;
   /** For tests. */
   readonly startTool?: StartTool;
@@ -61,7 +61,7 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
-  // Others wait for the library's first round.
+  // The library first: other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
   let hybrid: CpuCores | null = null;
   const total = cpus().length;
@@ -96,7 +96,7 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   };
 }
 
-/** Electron is no Node that runs files: it would open the app once more. */
+/** Electron cannot run files as Node does: it would start the app again. */
 function nodeHelper(startTool: StartTool): StartTool {
   return (file, args, onData) =>
     versions['electron'] === undefined
@@ -110,7 +110,7 @@ function systemMemory(): HostMemory {
 
 const isUnified = (device: GpuDevice) => device.isUnified;
 
-/** Where a card uses the machine's memory, the system reports what the driver does not. */
+/** For a card that uses the machine's memory, the system reports what the driver does not. */
 export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
   if (!device.isUnified) return device;
   const total = device.memoryTotalMb ?? mebibytes(memory.totalBytes) ?? 0;
@@ -139,8 +139,8 @@ function alike(total: number): CpuCores {
 }
 
 /**
- * Cores by kind, from Linux's counters for hybrid processors; null where there are none. systeminformation
- * derives them from threads per core, which fails without hyper-threading.
+ * Cores by kind, from Linux's counters for hybrid processors; null if there are none. systeminformation derives them
+ * from threads per core, which fails without hyper-threading.
  */
 export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> {
   const performance = countOf(await files.text('/sys/devices/cpu_core/cpus'));
@@ -149,7 +149,7 @@ export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> 
   return { total: performance + efficiency, performance, efficiency };
 }
 
-/** Cores from two counts of systeminformation, where they add up. */
+/** Cores from two counts of systeminformation, if they add up. */
 export function countedCores(total: number, performance: unknown, efficiency: unknown): CpuCores {
   if (typeof performance !== 'number' || typeof efficiency !== 'number') return alike(total);
   return performance + efficiency === total ? { total, performance, efficiency } : alike(total);

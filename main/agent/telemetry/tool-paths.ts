@@ -6,7 +6,7 @@ import { runTool, type ToolEdges, type ToolResult } from './tool-process.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** Runs a tool from the first place where it is installed. */
+/** Runs a tool from the first path where it is installed. */
 export async function runFirst(
   commands: readonly string[],
   args: readonly string[],
@@ -21,7 +21,7 @@ export async function runFirst(
   return { kind: 'missing' };
 }
 
-/** Converts a call without a reading into a failed round. */
+/** A failed round for a call without a reading. */
 export function toolProblem(
   call: readonly string[],
   result: ToolResult,
@@ -43,7 +43,7 @@ export function toolProblem(
 function wordsOf(result: ToolResult): string {
   switch (result.kind) {
     case 'output':
-      return `it printed what cannot be read: ${excerpt(result.text) || 'nothing'}`;
+      return `it printed unexpected output: ${excerpt(result.text) || 'nothing'}`;
     case 'missing':
       return 'it is not installed';
     case 'failed':

@@ -11,9 +11,9 @@ export type ToolEnd =
   | { readonly kind: 'exited'; readonly code: number | null; readonly stderr: string };
 
 export interface RunningTool {
-  /** Kills the tool and everything it has started; its output is no longer delivered. */
+  /** Kills the tool and everything that it started; no more output is delivered. */
   kill(): void;
-  /** A tool that is stuck inside the driver may never end, not even when killed. */
+  /** May never resolve: a tool that is stuck in the driver survives even a kill. */
   readonly ended: Promise<ToolEnd>;
 }
 
@@ -29,7 +29,7 @@ export interface ToolWorld {
   readonly platform: NodeJS.Platform;
 }
 
-/** The variables that driver tools need; all others are withheld, keys and tokens above all. */
+/** The variables that driver tools need; all others are withheld, above all keys and tokens. */
 const PASSED_VARIABLES = [
   'PATH',
   'Path',
@@ -44,11 +44,11 @@ const PASSED_VARIABLES = [
   'LD_LIBRARY_PATH',
   'ROCM_PATH',
   'XDG_RUNTIME_DIR',
-  // Of this program's own helper: without it types are stripped for every reading.
+  // For this program's own helper: without it, types are stripped at every reading.
   'NODE_COMPILE_CACHE',
 ];
 
-/** The environment for tools, whose messages have to be in English. */
+/** The environment for tools, whose messages must be in English. */
 export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
   const toolEnv: Record<string, string> = { LC_ALL: 'C' };
   for (const name of PASSED_VARIABLES) {
@@ -61,7 +61,7 @@ export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
 /** Longer output on standard error is cut. */
 const MAX_STDERR_CHARS = 2000;
 
-/** Each tool gets a process group of its own, so that no grandchild survives it. */
+/** Each tool gets its own process group, so that no grandchild survives it. */
 export function createStartTool({ env, platform }: ToolWorld): StartTool {
   const toolEnv = toolEnvironment(env);
   const isGroup = platform !== 'win32';
@@ -115,7 +115,7 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** A tool that is expected to end by itself. */
+/** A call of a tool that is expected to exit by itself. */
 interface ToolCall {
   readonly command: string;
   readonly args: readonly string[];
@@ -126,9 +126,9 @@ interface ToolCall {
 export type ToolResult =
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'missing' }
-  /** `text` is what it printed before. */
+  /** `text` is what it printed before failing. */
   | { readonly kind: 'failed'; readonly detail: string; readonly text: string }
-  /** Killed, which may not end it; `gone` resolves once it has ended. */
+  /** The tool was killed, which may not end it; `gone` resolves once it has ended. */
   | { readonly kind: 'hung'; readonly afterMs: number; readonly gone: Promise<unknown> }
   | { readonly kind: 'stopped' };
 

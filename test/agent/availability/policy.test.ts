@@ -152,16 +152,16 @@ describe('what the machine must be asked for', () => {
   /** Surroundings that count how often each was asked. */
   function counting() {
     const asked = { idle: 0, battery: 0 };
-    const surroundings: HostActivity = {
+    const hostActivity: HostActivity = {
       userIdleMs: () => Promise.resolve(((asked.idle += 1), 0)),
       isOnBattery: () => Promise.resolve(((asked.battery += 1), true)),
     };
-    return { asked, surroundings };
+    return { asked, hostActivity };
   }
 
   test('is asked once at the start, and then only for a rule that needs it', async () => {
-    const { asked, surroundings } = counting();
-    const { clock, rule, agent } = await startAgent({ surroundings });
+    const { asked, hostActivity } = counting();
+    const { clock, rule, agent } = await startAgent({ hostActivity });
     clock.advance(20_000);
     await turn();
     expect(asked).toEqual({ idle: 1, battery: 1 });
@@ -176,7 +176,7 @@ describe('what the machine must be asked for', () => {
     let answer = () => {};
     const { clock, agent } = await startAgent({
       rules: { onlyWhenIdle: true },
-      surroundings: {
+      hostActivity: {
         ...UNKNOWN_HOST_ACTIVITY,
         userIdleMs() {
           asked += 1;
@@ -202,7 +202,7 @@ describe('what the machine must be asked for', () => {
   test('is stopped with the agent', async () => {
     let heard: AbortSignal | null = null;
     const { stop } = await startAgent({
-      surroundings: {
+      hostActivity: {
         ...UNKNOWN_HOST_ACTIVITY,
         isOnBattery(signal) {
           heard = signal;
@@ -228,8 +228,8 @@ describe('a rule that nothing here can judge', () => {
 
   test('is not named before the machine was asked', async () => {
     const never = () => new Promise<null>(() => {});
-    const surroundings = { userIdleMs: never, isOnBattery: never };
-    const { agent, telemetry } = await startAgent({ surroundings });
+    const hostActivity = { userIdleMs: never, isOnBattery: never };
+    const { agent, telemetry } = await startAgent({ hostActivity });
     telemetry.now = { ...telemetry.now, gpus: { state: 'starting', devices: [], problems: [] } };
     expect(agent.view().owner.unjudgeable).toEqual([]);
   });

@@ -304,7 +304,7 @@ test('a port at which no gateway looks is not well once a gateway elsewhere was 
   const agent = { ...expected, gatewayPorts: [3001, 47_901] };
   const report = await diagnose({ agent, engine: await startVllm() });
   expect(named(report, 'agent port bound')).toMatchObject([
-    { passed: false, remedy: expect.stringContaining('ports 3001 and 47901 only') },
+    { passed: false, remedy: expect.stringContaining('only the ports 3001 and 47901') },
   ]);
   const second = { ...agent, ports: [port, port], gatewayPorts: [port] };
   expect((await diagnose({ agent: second, engine: await startVllm() })).ok).toBe(true);
@@ -318,11 +318,11 @@ test('what the gateway has found is shown, and its no is a no', async () => {
   const report = await diagnose({ agent, engine, gateway: refused });
   expect([report.ok, report.gateway]).toEqual([false, refused]);
   expect(reportText(report)).toContain(
-    "This machine's own gateway says of this machine: failed: latency <10s: no answer in time.",
+    "This machine's own gateway says about this machine: failed: latency <10s: no answer in time.",
   );
   expect(reportText(report)).not.toContain('All is well');
   const well = await diagnose({ agent, engine, gateway: gateway('verified') });
-  expect(reportText(well)).toMatch(/says of this machine: verified\.\nAll is well\.\n$/);
+  expect(reportText(well)).toMatch(/says about this machine: verified\.\nAll is well\.\n$/);
 });
 
 test.each([
@@ -340,7 +340,7 @@ test('an engine that hangs is told from one that does not run', async () => {
   const { expected: agent } = await startAgent();
   const engine = await startEngine({ '*': { body: '', hangs: true } });
   const [found] = named(await diagnose({ agent, engine }), 'engine found');
-  expect(found?.output).toContain(`${engine.url} that accepts connections and answers nothing`);
+  expect(found?.output).toContain(`${engine.url} that accepts connections but does not answer`);
   expect(found?.remedy).toContain('restart it');
 });
 

@@ -62,7 +62,7 @@ test('a disk that takes no key is told of, and ends nothing', () => {
   expect(warnings).toEqual([
     {
       happened: expect.stringContaining('could not be written'),
-      remedy: expect.stringContaining('Make room'),
+      remedy: expect.stringContaining('Free disk space'),
     },
   ]);
 });

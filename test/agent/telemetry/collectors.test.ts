@@ -170,7 +170,7 @@ describe('AMD', () => {
     expect(state).toBe('failing');
     expect(problems[0]).toMatchObject({ tool: 'rocm-smi' });
     expect(problems[0]?.happened).toBe(
-      'it printed what cannot be read: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
+      'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
     );
   });
 
@@ -335,6 +335,6 @@ test('where a card is on the bus and no driver reads it, a person is told to ins
   expect(mergedReading(library, [ABSENT])).toMatchObject({
     state: 'absent',
     devices: [],
-    problems: [{ happened: 'a GPU is there (0000:01:00.0), but no driver reads it' }],
+    problems: [{ happened: 'a GPU is present (0000:01:00.0), but no driver reads it' }],
   });
 });

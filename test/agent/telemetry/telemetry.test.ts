@@ -144,7 +144,7 @@ describe('systeminformation', () => {
   test.each([
     ['crashes', 'echo "no such call" >&2; exit 3', 'it ended with code 3: no such call'],
     ['is killed', 'kill -9 $$', 'it was ended by a signal'],
-    ['prints no JSON', 'echo nonsense', 'it printed what cannot be read: nonsense'],
+    ['prints no JSON', 'echo nonsense', 'it printed unexpected output: nonsense'],
     ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
   ])('whose helper %s is told of, and asked again later', async (_does, script, happened) => {
     const { clock, gpus, install } = library(script);

@@ -40,7 +40,7 @@ export function detail(
   };
 }
 
-/** Empty where metrics are switched off. */
+/** Empty if metrics are switched off. */
 export async function metricsOf(
   ask: Ask,
   kind: MeteredKind,

@@ -1,4 +1,4 @@
-/** `other` only where the owner has set the URL. */
+/** `other` only if the owner has set the URL. */
 export type EngineKind =
   | 'vllm'
   | 'llama.cpp'
@@ -39,9 +39,9 @@ export interface EngineView {
   /** Base of `/v1/chat/completions`; never holds credentials. */
   readonly baseUrl: string;
   readonly health: EngineHealth;
-  /** Model ids on offer, loaded or not. */
+  /** Ids of the offered models, loaded or not. */
   readonly models: readonly string[];
-  /** Ids of the models in memory; null where the engine does not report them. */
+  /** Ids of the models in memory; null if the engine does not report them. */
   readonly loaded: readonly string[] | null;
   readonly currentModel: string | null;
   /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
@@ -62,7 +62,7 @@ export interface EngineDetail {
   readonly decode: DecodeReport;
 }
 
-/** How an engine reports its speed: by a counter, by a figure of its own, or not at all. */
+/** How an engine reports its speed: as a counter, as tokens per second, or not at all. */
 export type DecodeReport =
   | { readonly kind: 'count'; readonly count: DecodeCount }
   | { readonly kind: 'tps'; readonly tps: number }

@@ -16,7 +16,7 @@ export const jan: Engine = {
   },
 };
 
-/** The description needs no key; the list does where one is set. */
+/** The description needs no key; the list does if one is set. */
 async function isJan(ask: Ask): Promise<boolean> {
   const title = textOf(memberOf((await ask('/openapi.json')).json, 'info', 'title'));
   return title !== null && /\bJan\b/.test(title);

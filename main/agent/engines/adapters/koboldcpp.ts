@@ -3,7 +3,7 @@ import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { tpsReport } from './metrics.ts';
 import { idsOf, modelList } from './models.ts';
 
-/** KoboldCpp imitates OpenAI and Ollama beside its own API, so it is recognised by its own version route. */
+/** KoboldCpp imitates OpenAI and Ollama besides its own API, so it is recognised by its own version route. */
 export const koboldCpp: Engine = {
   kind: 'koboldcpp',
   ports: [5001],

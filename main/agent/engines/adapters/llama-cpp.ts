@@ -3,10 +3,7 @@ import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapte
 import { healthOf } from './probe.ts';
 import { idsOf, type EngineModel, modelList } from './models.ts';
 
-/**
- * llama.cpp's server names itself in each response, also while it loads. `/slots` is not read: it shows
- * prompts.
- */
+/** llama.cpp's server names itself in each response, even while loading. `/slots` is not read: it shows prompts. */
 export const llamaCpp: Engine = {
   kind: 'llama.cpp',
   ports: [8080],
@@ -22,7 +19,7 @@ export const llamaCpp: Engine = {
     const props = await ask(`/props${query}`);
     const location = textOf(memberOf(props.json, 'model_path'));
     const metrics = await metricsOf(ask, 'llama.cpp', query);
-    // With `--api-key`, health and models are answered without the key.
+    // Even with `--api-key`, health and models need no key.
     const health = healthOf(props).status === 'unauthorized' ? props : await ask('/health');
     return detail(health, models, { loaded, location, ...metrics });
   },
@@ -33,7 +30,7 @@ function stateOf({ entry }: EngineModel): string {
   return textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
 }
 
-/** A router has to be told which model is meant; only one that is loaded, because asking loads it. */
+/** A router must be told the model; only a loaded one is named, because a request would load it. */
 function routerQuery(models: readonly EngineModel[], [model]: readonly string[]): string {
   const isRouter = models.some(({ entry }) => memberOf(entry, 'status', 'value') !== undefined);
   return isRouter && model !== undefined ? `?model=${encodeURIComponent(model)}` : '';

@@ -17,7 +17,7 @@ const PREFIXES: Readonly<Record<MeteredKind, string>> = {
   tgi: 'tgi_',
 };
 
-/** Null where the text holds no metric of that engine. */
+/** Null if the text has no metric of that engine. */
 export function parseMetrics(kind: MeteredKind, text: string): MetricsReport | null {
   const samples = parsePrometheus(text);
   const isOwn = [...samples.keys()].some((name) => name.startsWith(PREFIXES[kind]));
@@ -29,7 +29,7 @@ const READERS: Readonly<Record<MeteredKind, (samples: Samples) => MetricsReport>
     metrics: {
       running: sumOf(samples, 'vllm:num_requests_running'),
       waiting: sumOf(samples, 'vllm:num_requests_waiting'),
-      // The second name is that of engine V0.
+      // The second name is that of vLLM's engine V0.
       cacheUse: meanOf(samples, 'vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
       generatedTokens: sumOf(samples, 'vllm:generation_tokens_total', 'vllm:generation_tokens'),
     },
@@ -103,9 +103,9 @@ export function tpsReport(tps: number | null): DecodeReport {
   return tps === null || tps <= 0 ? NO_DECODE : { kind: 'tps', tps };
 }
 
-/** The speed between two counts; null where nothing was decoded in between. */
+/** The speed between two counts; null if nothing was decoded in between. */
 export function decodeSpeed(before: DecodeCount | null, now: DecodeCount): number | null {
-  // A count that fell belongs to an engine that was restarted.
+  // A lower count means that the engine was restarted.
   const since = before !== null && before.tokens <= now.tokens ? before : { tokens: 0, seconds: 0 };
   const tokens = now.tokens - since.tokens;
   const seconds = now.seconds - since.seconds;
@@ -138,7 +138,7 @@ export function parsePrometheus(text: string): Samples {
   return samples;
 }
 
-/** The sum over all label sets of the first of these metrics that exists; null where none does. */
+/** The sum over all label sets of the first of these metrics that exists; null if none does. */
 export function sumOf(samples: Samples, ...names: readonly string[]): number | null {
   const values = valuesOf(samples, names);
   return values === null ? null : values.reduce((sum, value) => sum + value, 0);

@@ -29,10 +29,7 @@ export const mlx: Engine = {
   },
 };
 
-/**
- * vllm-mlx lists what it has loaded, oMLX reports it, and mlx_lm.server lists everything that was ever
- * downloaded.
- */
+/** vllm-mlx lists what it has loaded, oMLX reports it, and mlx_lm.server lists everything ever downloaded. */
 async function loadedModels(ask: Ask): Promise<readonly string[] | null> {
   const models = modelList(await ask(MODELS_PATH)) ?? [];
   if (models.some(({ ownedBy }) => ownedBy === 'vllm-mlx')) return idsOf(models);

@@ -14,7 +14,7 @@ export interface EngineModel {
 const MAX_MODELS = 512;
 const MAX_ID_CHARS = 1024;
 
-/** Null where the answer is not a model list. */
+/** Null if the answer is not a model list. */
 export function modelList(answer: EngineAnswer): readonly EngineModel[] | null {
   if (!isOk(answer)) return null;
   const data = memberOf(answer.json, 'data');
@@ -46,8 +46,8 @@ const HUB_ID = /^[\w.-]+\/[\w.-]+(:[\w.-]+)?$/;
 const HUB_CACHE = /(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)/;
 
 /**
- * The part of a model's location that may be shown. Paths reveal something of a machine and its owner, so
- * only the last part of a path is kept, or the hub id where it lies in the hub's cache.
+ * The part of a model's location that may be shown. Paths reveal something about a machine and its owner, so only the
+ * last part of a path is kept, or the hub id if the path is in the hub's cache.
  */
 export function shownLocation(location: string, arePathsAllowed: boolean): string | null {
   const [, owner, name] = HUB_CACHE.exec(location) ?? [];

@@ -16,11 +16,11 @@ export interface EngineAddress {
 export interface EngineAnswer {
   /** 0 without an answer. */
   readonly status: number;
-  /** Something listens there, but did not answer within a second. */
+  /** Something listens there, but has not answered within a second. */
   readonly isLate: boolean;
   readonly server: string;
   readonly text: string;
-  /** Null where the body is not JSON. */
+  /** Null if the body is not JSON. */
   readonly json: unknown;
 }
 
@@ -29,7 +29,7 @@ export type Ask = (path: string) => Promise<EngineAnswer>;
 
 export interface Asking {
   readonly ask: Ask;
-  /** Whether a request could not be sent because this process has no descriptor left. */
+  /** Whether a request could not be sent because this process has no file descriptor left. */
   readonly isExhausted: () => boolean;
 }
 

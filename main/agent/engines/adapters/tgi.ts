@@ -2,9 +2,7 @@ import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
 import type { Ask } from './probe.ts';
 
-/**
- * Hugging Face's Text Generation Inference, by its `/info`; its sibling for embeddings has that route too.
- */
+/** Hugging Face's Text Generation Inference, recognised by its `/info`, which its sibling for embeddings has too. */
 export const tgi: Engine = {
   kind: 'tgi',
   ports: [3000, 8080],
