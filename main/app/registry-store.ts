@@ -10,11 +10,11 @@ import type { Log } from '../platform/log.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { VERSION } from './package.ts';
 
-/** Derives the tokens by which agents know their gateway; all gateways of a pool have the same. */
+/** The tokens that agents recognise their gateway by are derived from it; all gateways of a pool have the same. */
 export const gatewaySecret = (dataDirectory: string) =>
   storedSecret(join(dataDirectory, 'gateway-secret'));
 
-/** Opens the file of this gateway, or the database that it shares. */
+/** Opens this gateway's own file, or the database of its pool. */
 export async function openRegistryStore(
   { gateway }: Config,
   dataDirectory: string,
@@ -23,7 +23,7 @@ export async function openRegistryStore(
   const { databaseUrl: url, port } = gateway;
   const { clock, log } = edges;
   if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
-  // Loaded only here: a gateway with a file of its own needs none of it.
+  // Imported only here, because a gateway with its own file does not need it.
   const { openSharedStore } = await import('../registry/store/postgres/open-shared-store.ts');
   const id = `gw_${hash('sha256', `pool ${controlToken(dataDirectory)}`, 'hex').slice(0, 16)}`;
   return openSharedStore(
@@ -42,7 +42,7 @@ export async function openRegistryStore(
   );
 }
 
-/** The other gateways of the pool; null where this one has its machines alone. */
+/** The other gateways of the pool; null if this gateway is not in one. */
 export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort | null {
   const pool = opened.kind === 'open' ? opened.pool : undefined;
   if (pool === undefined) return null;
@@ -50,7 +50,7 @@ export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort |
   return {
     gateway: pool.gateway.id,
     tell: (told) => pool.tell(told),
-    isAway: () => pool.standing().database === 'away',
+    isAway: () => pool.status().database === 'away',
     onNews: (listener) => pool.onNews(listener),
     digest: (text) => createHmac('sha256', secret).update(text).digest('hex').slice(0, 16),
   };

@@ -19,7 +19,7 @@ import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
 import type { Pool } from '../registry/store/postgres/pool-client.ts';
-import type { PoolStanding } from '../registry/store/postgres/protocol.ts';
+import type { PoolStatus } from '../registry/store/postgres/protocol.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
@@ -35,15 +35,15 @@ export interface ProvidersDeps {
   /** Ports that the agent of this process has bound. */
   readonly ownPorts: () => readonly number[];
   readonly traffic: (id: string) => ProviderTraffic;
-  /** What the gateway does, for the others of its pool. */
+  /** The load of this gateway, shown to the others in its pool. */
   readonly load: () => GatewayLoad;
-  /** A record has changed. */
+  /** A provider's record has changed. */
   readonly changed: () => void;
   /** A provider was enrolled again and has a new token. */
   readonly enrolled: (id: string) => void;
-  /** Its agent says that its engine is well again, or it was away and is back with one that is. */
-  readonly wellAgain: (id: string) => void;
-  readonly gone: (id: string) => void;
+  /** The agent reports that its engine is healthy again, or came back online with a healthy one. */
+  readonly recovered: (id: string) => void;
+  readonly removed: (id: string) => void;
 }
 
 /** The registry and its verifier, as the gateway uses them. */
@@ -51,7 +51,7 @@ export interface Providers {
   readonly forGateway: GatewayProviders;
   /** For the agent of this process. */
   readonly own: OwnRegistry;
-  /** The machines that serve `local` where no engine is set. */
+  /** The machines that serve `local` if no engine is set. */
   pick(): LocalChoice;
   start(): void;
   /** The machine has woken from sleep. */
@@ -74,12 +74,12 @@ export function createProviders(deps: ProvidersDeps): Providers {
     verifier: {
       providerChanged(id, news) {
         if (news.enrolled) deps.enrolled(id);
-        if (isWellAgain(news, registry.get(id))) deps.wellAgain(id);
+        if (hasRecovered(news, registry.get(id))) deps.recovered(id);
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
       removed(id) {
-        deps.gone(id);
+        deps.removed(id);
         verifier.removed(id);
       },
     },
@@ -103,8 +103,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
       },
     },
   });
-  pool?.onStanding(createStandingNote(deps.changed));
-  pool?.onStanding(() => pool.show({ ...registry.share(), ...deps.load() }));
+  pool?.onStatus(createStatusNote(deps.changed));
+  pool?.onStatus(() => pool.show({ ...registry.share(), ...deps.load() }));
   const targets = mapped(localTarget);
   return {
     forGateway: {
@@ -134,7 +134,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     pick() {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
-      const reason = REASONS[registry.standing()];
+      const reason = REASONS[registry.servingState()];
       return { kind: 'none', reason, causes: () => registry.causes() };
     },
     start() {
@@ -150,11 +150,11 @@ export function createProviders(deps: ProvidersDeps): Providers {
   };
 }
 
-/** Tells the window when the database comes or goes, not at each check of it. */
-function createStandingNote(changed: () => void): (standing: PoolStanding) => void {
+/** Tells the window when the state of the pool changes, not at each check of its database. */
+function createStatusNote(changed: () => void): (status: PoolStatus) => void {
   let last: string | null = null;
   return ({ database, gateways }) => {
-    // When each was seen changes all the time.
+    // `seen_ms` itself changes at every check.
     const now = JSON.stringify([
       database,
       gateways.map((each) => ({ ...each, seen_ms: each.seen_ms > SILENT_MS })),
@@ -164,19 +164,19 @@ function createStandingNote(changed: () => void): (standing: PoolStanding) => vo
   };
 }
 
-/** What a gateway knows of the pool at the moment; null where it has its machines alone. */
+/** What this gateway knows of its pool; null if it is not in one. */
 function poolReport(pool: Pool | undefined): PoolReport | null {
   if (pool === undefined) return null;
-  const { gateways, ...standing } = pool.standing();
-  return { gateway: pool.gateway.id, ...standing, gateways: [...gateways] };
+  const { gateways, ...status } = pool.status();
+  return { gateway: pool.gateway.id, ...status, gateways: [...gateways] };
 }
 
-function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {
+function hasRecovered(news: VerifierNews, provider: Provider | null): boolean {
   return (news.engineHealth || news.returned) && provider?.engine_health.status === 'ok';
 }
 
-/** Why no machine serves `local`, by the registry's standing. */
-const REASONS = { none: 'not_configured', paused: 'paused', meant: 'no_provider' } as const;
+/** Why no machine serves `local`. */
+const REASONS = { none: 'not_configured', paused: 'paused', expected: 'no_provider' } as const;
 
 function localTarget(target: Target): LocalTarget {
   const { id, address, gatewayToken, models, currentModel, ownedBy } = target;

@@ -28,7 +28,7 @@ export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): Veri
   };
 }
 
-/** Whether the verifier has a reason to look. */
+/** Whether the verifier has a reason to act. */
 export function isNews(news: VerifierNews): boolean {
   return Object.values(news).includes(true);
 }
@@ -39,7 +39,7 @@ function isMaterial(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   return !isSamePlace(before, now) || !sameSet(a.models, b.models) || isOtherEngine(a, b);
 }
 
-/** Whether it is where it was, with the GPUs that it had. */
+/** Whether the machine has the same addresses and number of GPUs as before. */
 export function isSamePlace(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   return (
     addressesOf(before) === addressesOf(now) && before.record.gpu.count === now.record.gpu.count
@@ -47,8 +47,8 @@ export function isSamePlace(before: HeartbeatFacts, now: HeartbeatFacts): boolea
 }
 
 /**
- * Everything that a candidate address is made of. Both loopback families count as one address: which of
- * them a connection takes is chance.
+ * Everything that candidate addresses are made from. Both loopback families count as one address, because either may be
+ * used for a connection.
  */
 function addressesOf({ record, ip }: HeartbeatFacts): string {
   const { agent_url, tailnet_ip, host } = record;
@@ -57,8 +57,8 @@ function addressesOf({ record, ip }: HeartbeatFacts): string {
 }
 
 /**
- * An engine that loads another of its offered models is the same engine, although its files then lie
- * elsewhere: Ollama and llama-swap do so on request, several times a minute.
+ * An engine that loads another of its offered models is the same engine, although its files are then elsewhere: Ollama
+ * and llama-swap do so on request, several times a minute.
  */
 function isOtherEngine(a: AgentRecord, b: AgentRecord): boolean {
   if (a.current_model === b.current_model) return a.engine_model !== b.engine_model;
@@ -74,7 +74,7 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
 /** Limits of an agent's lists. */
 const MAX_GPUS = 64;
 const MAX_MODELS = 512;
-/** No machine exceeds these; a higher claim is not believed. */
+/** No machine exceeds these; higher claims are not believed. */
 const MAX_DECODE_TPS = 5000;
 const MAX_BANDWIDTH_GBS = 20_000;
 

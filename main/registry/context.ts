@@ -18,15 +18,15 @@ export interface RegistryContext {
   readonly verifier: VerifierPort;
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
-  /** The name of the pool that this gateway is in, or could be; agents sign for it once it was announced. */
+  /** The name of the pool that this gateway is in, or could be in; agents sign for it once it has been announced. */
   readonly poolId: string;
-  /** Part of the answers to agents; empty where this gateway has its machines alone. */
+  /** Part of the answers to agents; empty if this gateway is not in a pool. */
   readonly announced: () => { readonly pool?: PoolAnnouncement };
-  /** Null where this gateway has its machines alone. */
+  /** Null if this gateway is not in a pool. */
   readonly sharing: PoolSharing | null;
 }
 
-/** A failed write is logged; its content goes out with the provider's next write. */
+/** A failed write is logged; its content is written with the provider's next change. */
 export async function write(
   changes: readonly StoreChange[],
   parts: RegistryContext,
@@ -41,18 +41,18 @@ export async function write(
 }
 
 /**
- * What is unknown here may have come to the pool a moment ago, at another gateway: resolves once it would be known, or
- * with why nobody can tell.
+ * What is unknown here may just have been written by another gateway of the pool: resolves once this gateway has read
+ * it, or with a refusal if the database does not answer.
  */
 export async function lookInPool({ sharing }: RegistryContext): Promise<Refusal | null> {
   if (sharing === null) return null;
   await sharing.pool.refresh();
-  const { database, problem } = sharing.pool.standing();
+  const { database, problem } = sharing.pool.status();
   if (database === 'connected') return null;
   return unwritten(problem ?? "The pool's database has not answered yet.");
 }
 
-/** The whole stored provider, as it is now, of which `part` has changed; nobody else writes the own machine. */
+/** The whole stored provider, of which `part` has changed; no other gateway writes the own machine. */
 export function providerChange(
   { stored, isOwn }: Pick<TableEntry, 'stored' | 'isOwn'>,
   part: ProviderPart,
@@ -72,10 +72,10 @@ export function eventChange(
   };
 }
 
-/** Failure reasons can be long; a history is for reading. */
+/** Failure reasons can be long, but a history must stay readable. */
 const MAX_EVENT_CHARS = 500;
 
-/** A history line where the status differs from the last one noted; else none. */
+/** A history line if the status differs from the last one noted. */
 export function statusEvents(entry: TableEntry, { table, clock }: RegistryContext): StoreChange[] {
   const status = table.status(entry);
   if (status === null || status === entry.notedStatus) return [];

@@ -13,27 +13,27 @@ export interface NewEnrollment {
   readonly join: string;
 }
 
-/** Tokens that were issued and not used yet. */
+/** Tokens that were issued but not used yet. */
 export interface OpenEnrollments {
   /** `addresses`: where the other machine reaches this gateway, or those of its pool. */
   create(addresses: readonly string[]): Promise<Answer<NewEnrollment>>;
-  /** Takes a token out, so that nobody else can use it; null when it is unknown or expired. */
+  /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
   take(token: string): StoredEnrollment | null;
   /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
   putBack(enrollment: StoredEnrollment): void;
-  /** One that another gateway has taken. */
+  /** Drops a token that another gateway has taken. */
   drop(digest: string): void;
 }
 
 const LIFETIME_MS = 3_600_000;
-/** Nobody adds this many machines in an hour; a client that loops must not fill the disk. */
+/** Nobody adds this many machines in an hour; a client in a loop must not fill the disk. */
 const MAX_OPEN = 1000;
 
 const TOO_MANY: Refusal = {
   kind: 'refused',
   status: 429,
   code: 'too_many_enrollments',
-  message: `There are ${MAX_OPEN} enrolment tokens that nobody has used yet; each ends after an hour.`,
+  message: `There are ${MAX_OPEN} unused enrolment tokens; each expires after an hour.`,
   retryAfterMs: 60_000,
 };
 
@@ -57,7 +57,7 @@ export function createOpenEnrollments(
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
       const enrollment = { digest: digestOf(token), expiresAt: clock.now() + LIFETIME_MS };
-      // It counts at once, so that concurrent requests do not pass the limit.
+      // Counted at once, so that concurrent requests do not exceed the limit.
       open.set(enrollment.digest, enrollment);
       const written = await store.write([
         ...expired.map((digest) => ({ kind: 'enrollment_removed', digest }) as const),

@@ -32,7 +32,7 @@ const BAD_TOKEN: Refusal = {
   kind: 'refused',
   status: 401,
   code: 'invalid_token',
-  message: 'The enrolment token is unknown, was used already or is over an hour old.',
+  message: 'The enrolment token is unknown, already used or over an hour old.',
 };
 
 /** Enrols the sender of a message; a token admits one machine. */
@@ -76,7 +76,7 @@ export async function enroll(
   });
 }
 
-/** A token that another gateway has just issued. */
+/** Takes a token that another gateway may just have issued. */
 async function takeElsewhere(
   token: string,
   open: OpenEnrollments,
@@ -153,7 +153,7 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
   return {
     entry,
     undo() {
-      // Unless the same key was admitted again meanwhile.
+      // Unless the same key has been admitted again in the meantime.
       if (entry.generation === 0) table.remove(id);
     },
   };
@@ -174,7 +174,7 @@ function admitAgain(
   set({
     ...before,
     tokenSalt: newSecret(),
-    // Never lower: earlier messages must not count again.
+    // Never lower, so that earlier messages cannot be replayed.
     sequence: Math.max(before.sequence, sequence),
     verification: UNVERIFIED,
   });

@@ -50,7 +50,7 @@ export async function takeHeartbeat(
     read = readHeartbeat(message, parts);
     if (read === UNKNOWN_PROVIDER && untold !== null) return untold;
   }
-  // Nothing is waited for between the check of the sequence and its use, or copies would pass together.
+  // There is no await between checking and using the sequence, or two copies could both pass.
   if (read.kind === 'refused') return read;
   const { entry, record, sequence } = read;
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
@@ -99,8 +99,8 @@ interface Heartbeat {
 }
 
 /**
- * Applies and saves a heartbeat. It is applied in memory at once, so that a replay is recognised, and even
- * when the disk fails, so that the gateway goes on routing; then it is not acknowledged.
+ * Applies and saves a heartbeat. It is applied in memory at once, so that a replay is recognised, even if the write
+ * then fails, so that the gateway continues routing; in that case it is not acknowledged.
  */
 export async function applyHeartbeat(
   entry: TableEntry,
@@ -115,7 +115,7 @@ export async function applyHeartbeat(
   const returned = table.noteHeartbeat(entry) && before !== null;
   const news = { ...newsOf(before, { record: kept, ip }), returned };
   const { lastCheckAt, address } = stored.verification;
-  // Requests for the models that it now has go on where it was verified.
+  // Requests for its current models continue at the address where it was verified.
   const keptAddress = before !== null && isSamePlace(before, { record: kept, ip }) ? address : null;
   const verification = news.material
     ? { ...UNVERIFIED, lastCheckAt, address: keptAddress }
@@ -156,12 +156,12 @@ export async function applyHeartbeat(
   });
 }
 
-/** What others know of its verification is outdated. */
+/** Marks what other gateways know of its verification as outdated. */
 function inNextGeneration({ pool }: StoredProvider): Pick<StoredProvider, 'pool'> {
   return pool === undefined ? {} : { pool: { ...pool, generation: pool.generation + 1 } };
 }
 
-/** Another gateway has heard more of the machine; what that is arrives here by itself. */
+/** Another gateway has newer data of the machine, which will be read from the database. */
 function superseded(written: Superseded): Refusal {
   return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

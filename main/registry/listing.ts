@@ -20,7 +20,7 @@ export interface Listed {
   readonly kind: 'listed';
   /** Differs whenever the body differs. */
   readonly etag: string;
-  /** The body in pieces: ten thousand providers are some 25 MB, too much for one string. */
+  /** The body in pieces: ten thousand providers take about 25 MB, too much for one string. */
   json(): readonly string[];
 }
 
@@ -28,9 +28,9 @@ interface Listing {
   list(raw: RawQuery): Listed | Refusal;
   /** Over all providers of the default list. */
   counts(): Counts;
-  /** The first ones of the default list. */
+  /** The first ids of the default list. */
   ids(limit: number): readonly string[];
-  /** Builds a provider's piece of the next list now: thousands at once would block the event loop. */
+  /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
   renew(id: string): void;
   /** Drops the piece of a removed provider. */
   forget(id: string): void;
@@ -50,7 +50,7 @@ interface Piece {
 
 export function createListing(table: ProviderTable, traffic: (id: string) => Traffic): Listing {
   const pieces = new Map<string, Piece>();
-  // Stamps start over with each run.
+  // Stamps restart with each run.
   const run = newSecret().slice(0, 12);
   let stamps = 0;
 
@@ -78,7 +78,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       const state = verificationStateOf(entry);
       if (query.status !== null && query.status !== status) return;
       if (query.verification !== null && query.verification !== state) return;
-      // A filter for offline machines shows all of them, however long they have been silent.
+      // A filter by status shows all matches, however long they have been silent.
       if (query.status === null && isHidden(silentMs)) return;
       const isOnPage = counts.count >= query.offset && page.length < query.limit;
       if (isOnPage) page.push(pieceOf(entry, record, status));
@@ -153,7 +153,7 @@ interface ListQuery {
   readonly offset: number;
 }
 
-/** Query parameters as parsed from the URL: a string, or several where one was repeated. */
+/** Query parameters as parsed from the URL: a string, or several if one was repeated. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 const MAX_LIMIT = 10_000;

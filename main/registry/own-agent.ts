@@ -16,7 +16,7 @@ export interface OwnAgent {
 /** The address that this process's own heartbeats count as coming from. */
 const OWN_IP = '127.0.0.1';
 
-/** Loopback leads each gateway to itself, so no other one may see this machine. */
+/** A loopback address leads each gateway to itself, so no other gateway may see this machine. */
 const OWN_IN_POOL = { generation: 0, fence: 0, isOwn: true };
 
 export function createOwnAgent(parts: RegistryContext): OwnAgent {

@@ -6,10 +6,10 @@ import { type Answer, answered, invalidRequest, providerNotFound, unwritten } fr
 import type { PoolChanges } from './store/postgres/protocol.ts';
 import type { StoredState } from './store/store.ts';
 
-/** The owner's own names of machines and notes about them. They are not part of a record: no agent sends them. */
+/** The owner's names for machines and notes about them. They are not part of a record, because no agent sends them. */
 export interface OwnerNotes {
   notes(): ProviderNotes;
-  /** What a machine goes by: the owner's name for it, else its host's; null where it has neither. */
+  /** The owner's name for a machine, otherwise its host name; null if it has neither. */
   nameOf(id: string): string | null;
   /** Two empty texts delete the note. */
   setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
@@ -32,9 +32,9 @@ const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMI
 
 /** The notes that this registry holds. */
 export interface KeptNotes extends OwnerNotes {
-  /** Drops the note of a machine that is gone. */
+  /** Drops the note of a removed machine. */
   forget(id: string): void;
-  /** Takes what any gateway of the pool has written. */
+  /** Applies what any gateway of the pool has written. */
   absorb(changes: Pick<PoolChanges, 'documents' | 'removed' | 'all'>): void;
 }
 
@@ -99,7 +99,7 @@ export function createOwnerNotes(
   };
 }
 
-/** A note that cannot be read is left out: nothing depends on it. */
+/** A note that cannot be read is left out, because nothing depends on it. */
 function notesIn(documents: StoredState['documents']): Map<string, ProviderNote> {
   const notes = new Map<string, ProviderNote>();
   for (const [name, json] of Object.entries(documents)) {

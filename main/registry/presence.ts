@@ -3,25 +3,25 @@ import { type RegistryContext, statusEvents, write } from './context.ts';
 import { isForgotten } from './liveness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
-/** Notices silent machines while the registry runs. */
+/** Detects silent machines while the registry runs. */
 export interface Presence {
   start(): void;
-  /** A provider was added: without any there is nothing to watch. */
+  /** A provider was added; without any there is nothing to watch. */
   wake(): void;
   /** Saves the time until which the registry ran. */
   stop(): Promise<void>;
 }
 
-/** How soon silence shows in the history and the window; routing checks it by itself. */
+/** How soon silence shows in the history and the window; routing checks silence itself. */
 const SWEEP_MS = 1000;
-/** How often the time is saved at which the registry was alive. */
+/** How often the registry saves the time at which it was alive. */
 const ALIVE_MS = 15_000;
 const DOCUMENT = 'registry';
 
-/** Nothing runs before `start`. `gone` is called for a provider that is removed for its silence. */
+/** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
 export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
   const { table, clock, verifier, log, sharing } = parts;
-  /** One gateway of a pool writes what all of them see. */
+  /** Only one gateway of a pool writes what all of them see. */
   const isWriter = () => sharing === null || sharing.holdsSweep();
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
@@ -83,7 +83,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
 const aliveSchema = z.object({ aliveAt: z.number() });
 
-/** Last time the registry is known to have run. */
+/** The last time at which the registry is known to have run. */
 export function lastAliveAt({ documents, providers }: StoredState): number {
   const heard = providers.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0);
   return heard.reduce((a, b) => Math.max(a, b), keptAliveAt(documents[DOCUMENT] ?? 'null'));

@@ -43,14 +43,14 @@ export function createProviderAdmin(
       const entry = table.get(id);
       if (entry === undefined) return untold ?? providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
-      // Out of memory first: a heartbeat that arrives meanwhile must not write it again.
+      // Removed from memory first, so that a heartbeat that arrives meanwhile does not write it again.
       table.remove(id);
       const written = await write([{ kind: 'provider_removed', id }], parts);
       if (written.kind === 'unwritten') {
         if (table.get(id) === undefined) table.add(entry);
         return unwritten(written.message);
       }
-      // Unless it was enrolled again meanwhile.
+      // Unless it has been enrolled again in the meantime.
       if (table.get(id) === undefined) {
         gone(id);
         verifier.removed(id);

@@ -8,21 +8,21 @@ import type { StoredProvider } from './store/store.ts';
 export interface TableEntry {
   readonly id: string;
   stored: StoredProvider;
-  /** Null where the stored key is malformed: no signature by it is valid. */
+  /** Null if the stored key is malformed; then no signature is valid. */
   readonly key: KeyObject | null;
   /** Sent to the agent as `X-Gateway-Token`. */
   gatewayToken: string;
   /** The record with its claims clamped; null before the first heartbeat. */
   shown: AgentRecord | null;
-  /** The sequence of the last heartbeat, or of an enrolment after it; `stored.sequence` may be that of one refused. */
+  /** The sequence of the last heartbeat or a later enrolment; `stored.sequence` may be that of a refused message. */
   heardSequence: number;
-  /** Whether the last heartbeat came to this gateway, and not to another one of its pool. */
+  /** Whether the last heartbeat was sent to this gateway rather than another one of its pool. */
   isHeardHere: boolean;
   /** Whether the last verdict is this gateway's. */
   isVerifiedHere: boolean;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
-  /** No heartbeat has come since this computer woke from sleep. */
+  /** No heartbeat has arrived since this computer woke from sleep. */
   isAwaited: boolean;
   /** A verification run is in progress. */
   isVerifying: boolean;
@@ -32,7 +32,7 @@ export interface TableEntry {
   generation: number;
   /** The status that the history noted last; null before the first. */
   notedStatus: ProviderStatus | null;
-  /** The pool's, when it was last read or enrolled: 0 since the start, null while it is being enrolled. */
+  /** The pool's revision when this was last read or enrolled: 0 after the start, null during the enrolment. */
   poolRevision: number | null;
   /** The registry's revision at its last change. */
   version: number;
@@ -65,7 +65,7 @@ export function entryOf(
   };
 }
 
-/** The bearer token for one agent; nobody can derive it from the database alone. */
+/** The bearer token for one agent, which cannot be derived from the database alone. */
 export function gatewayTokenOf(
   gatewaySecret: string,
   { id, tokenSalt }: Pick<StoredProvider, 'id' | 'tokenSalt'>,
@@ -82,10 +82,10 @@ export function verificationStateOf({ stored, isVerifying }: TableEntry): Verifi
 }
 
 /**
- * The agent of this process exists without anybody's doing: it is meant to serve once it has a model, or an engine
- * that answers, if only that it wants a key.
+ * The agent of this process exists by default, so it is expected to serve only once it has a model, or an engine that
+ * answers, even if only to request a key.
  */
-export function isNotMeant({ shown, isOwn }: TableEntry): boolean {
+export function isNotExpected({ shown, isOwn }: TableEntry): boolean {
   if (!isOwn) return false;
   return shown === null || (shown.models.length === 0 && shown.engine_health.code === 0);
 }

@@ -12,9 +12,9 @@ export interface ProviderTable {
   remove(id: string): void;
   /** Must be called after each change of an entry. */
   touch(entry: TableEntry): void;
-  /** Notes a heartbeat; returns whether the machine is back: it had counted as silent, or was awaited. */
+  /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
   noteHeartbeat(entry: TableEntry): boolean;
-  /** This computer has woken: nothing is known of the machines until their next heartbeat, which is awaited. */
+  /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
   resumed(): void;
   silentMs(entry: TableEntry): number;
   /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
@@ -27,10 +27,10 @@ export interface ProviderTable {
   revision(): number;
 }
 
-/** The registry reads the clock more often than this; a longer gap means that it was asleep itself. */
+/** The registry reads the clock more often than this; a longer gap means that this computer was asleep. */
 const ABSENCE_MS = 20_000;
 
-/** `changed` is called with the id of whatever changes. */
+/** `changed` is called with the id of each provider that changes. */
 export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
   const entries = new Map<string, TableEntry>();
   const targetsById = new Map<string, Target>();
@@ -40,8 +40,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   let targetsUntil = 0;
 
   /**
-   * The ticks now. Time in which this computer was suspended or the process blocked does not count as
-   * silence.
+   * The current ticks. Time in which this computer was suspended or the process was blocked does not count as silence.
    */
   function now(): number {
     const ticks = clock.ticks();
@@ -151,7 +150,7 @@ export interface Target {
   readonly ownedBy: string | null;
 }
 
-/** How routing would reach the machine if it reported recently; null where it must not be used. */
+/** How routing would reach the machine, if it has reported recently; null if it must not be used. */
 function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | null {
   const { state, address, ownedBy = null } = stored.verification;
   if (state === 'failed' || address === null || shown === null) return null;
@@ -160,7 +159,7 @@ function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | nul
   return { id, address, gatewayToken, models, currentModel, ownedBy };
 }
 
-/** Whether nothing differs that routing looks at. */
+/** Whether both are the same to routing. */
 function sameTarget(a: Target | null, b: Target | null): boolean {
   if (a === null || b === null) return a === b;
   return (

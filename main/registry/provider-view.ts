@@ -28,7 +28,7 @@ export interface Shown {
   readonly traffic: Traffic;
 }
 
-/** A provider as it is listed. Field by field, not by spreading: a list has thousands of them. */
+/** A provider as it is listed. Copied field by field, because spreading is slower and a list has thousands. */
 export function providerView({ entry, record, status, traffic }: Shown): Provider {
   const { stored } = entry;
   return {
@@ -114,11 +114,11 @@ function shownRecord(record: AgentRecord): AgentRecord {
   return url === record.agent_url ? record : { ...record, agent_url: url };
 }
 
-/** Whoever wrote a password into an address did not mean it for all readers of the list. */
+/** A password in an address is not meant for every reader of the list. */
 function withoutUserinfo(address: string): string {
   if (!address.includes('@')) return address;
   const url = URL.parse(address);
-  // Without two slashes a name and its password read as a scheme and its path.
+  // Without two slashes, a name and its password parse as a scheme and a path.
   if (url === null || url.host === '') return address.slice(address.lastIndexOf('@') + 1);
   if (url.username === '' && url.password === '') return address;
   url.username = '';

@@ -18,7 +18,13 @@ import { type TableEntry, entryOf } from './provider-entry.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
-import { type Capacity, causesIn, createCapacity, type Standing, standing } from './serving.ts';
+import {
+  type Capacity,
+  causesIn,
+  createCapacity,
+  type ServingState,
+  servingState,
+} from './serving.ts';
 import type { Pool } from './store/postgres/pool-client.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
@@ -30,11 +36,11 @@ export interface RegistryDeps {
   readonly state: StoredState;
   readonly clock: Clock;
   readonly log: Log;
-  /** Derives the tokens for the agents; it outlives the database. */
+  /** The agents' tokens are derived from it; it is kept outside the database. */
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
-  /** Left out where this gateway has its machines alone. */
+  /** Left out if this gateway is not in a pool. */
   readonly pool?: Pool;
   /** Addresses at which agents reach the gateways of the pool. */
   readonly poolAddresses?: () => readonly string[];
@@ -44,16 +50,16 @@ export interface RegistryDeps {
   readonly changed: (id: string) => void;
 }
 
-/** Machines that are heard. */
+/** Machines with a recent heartbeat. */
 interface RegistryShare {
-  /** Heard last by this gateway. */
+  /** Whose last heartbeat was sent to this gateway. */
   readonly machines: number;
-  /** In good standing by a verdict of this gateway. */
+  /** Verified by this gateway. */
   readonly verified: number;
 }
 
 export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
-  /** Starts to watch for silence. */
+  /** Starts watching for silence. */
   start(): void;
   /** This computer has woken from sleep: the next heartbeat of each machine counts as its return. */
   resumed(): void;
@@ -62,7 +68,7 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
   newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
   list(query: RawQuery): Listed | Refusal;
-  /** Null where it is unknown or has not sent a heartbeat yet. */
+  /** Null if it is unknown or has not sent a heartbeat yet. */
   get(id: string): Provider | null;
   /** For the status report. */
   excerpt(id: string): LocalProvider | null;
@@ -74,12 +80,12 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   share(): RegistryShare;
   /** Of the machines that routing may choose now. */
   capacity(): Capacity;
-  /** The first ones of the default list. */
+  /** The first ids of the default list. */
   ids(limit: number): readonly string[];
   /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
-  /** Whether any machine is meant to serve: without one, `local` is not configured. */
-  standing(): Standing;
+  /** Whether any machine is expected to serve; without one, `local` is not configured. */
+  servingState(): ServingState;
   /** Why none of the machines is used, for callers. */
   causes(): string;
   /** Rises with each change. */
@@ -108,7 +114,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     notes.forget(id);
   };
   const sweep = createPresence(parts, gone);
-  // Who removes a machine from the pool takes its note out too.
+  // The gateway that removes a machine from the pool also removes its note.
   const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
   sharing?.begin(absorb, (id) => writeAgain(id, parts));
   return {
@@ -151,7 +157,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     share: () => shareOf(table),
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
-    standing: () => standing(table),
+    servingState: () => servingState(table),
     causes: () => causesIn(table),
     revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),

@@ -26,7 +26,7 @@ export interface EnrollAnswer {
   readonly pool?: PoolAnnouncement;
 }
 
-/** What gateways of a pool tell agents of it. */
+/** What the gateways of a pool tell agents about it. */
 export interface PoolAnnouncement {
   readonly id: string;
   /** Addresses at which agents reach a gateway of it. */
@@ -56,12 +56,12 @@ export function providerNotFound(id: string): Refusal {
   return { kind: 'refused', status: 404, code: 'provider_not_found', message };
 }
 
-/** The disk failed; it may work again in a while. */
+/** The write failed; it may succeed later. */
 export function unwritten(message: string): Refusal {
   return { kind: 'refused', status: 503, code: 'registry_unwritten', message, retryAfterMs: 5000 };
 }
 
-/** `unknown_key` is not handled here: it means different things to different messages. */
+/** `unknown_key` is not handled here, because its meaning depends on the message. */
 export function badSignature(
   check: Exclude<SignatureCheck, { kind: 'valid' | 'unknown_key' }>,
 ): Refusal {
@@ -83,7 +83,7 @@ export function invalidSignature(message: string): Refusal {
 /** Largest difference between an agent's clock and the registry's, either way. */
 const MAX_SKEW_S = 120;
 
-/** Null where the clocks agree. */
+/** Null if the clocks agree. */
 export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const skewS = Math.round(createdS - nowMs / 1000);
   if (Math.abs(createdS - nowMs / 1000) <= MAX_SKEW_S) return null;
@@ -92,10 +92,10 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
 }
 
-/** Null where a message is meant for this gateway: for the one that it was sent to, or for its own pool. */
+/** Null if a message is meant for this gateway, because it names no pool or this one. */
 export function otherPool(pool: string | undefined, own: string): Refusal | null {
   if (pool === undefined || pool === own) return null;
-  const message = `The message is meant for the gateways of another pool than this one (${own}).`;
+  const message = `The message is meant for another pool than that of this gateway (${own}).`;
   return { kind: 'refused', status: 403, code: 'other_pool', message };
 }
 
@@ -120,7 +120,7 @@ export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
     : invalidRequest(`${field}: ${why}`, field);
 }
 
-/** A path as people write it: `gpu.devices[0].name`. */
+/** A path in the usual notation: `gpu.devices[0].name`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (name, part) =>

@@ -1,39 +1,42 @@
 import { CHECK_MISSING } from '#shared/provider.ts';
 import { statusAt } from './liveness.ts';
-import { isNotMeant, type TableEntry, verificationStateOf } from './provider-entry.ts';
+import { isNotExpected, type TableEntry, verificationStateOf } from './provider-entry.ts';
 import type { ProviderTable } from './provider-table.ts';
 
-/* How all machines together stand for `local`: whether any is meant to serve, what they offer, and why they do not. */
+/* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 
-/** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
-export type Standing = 'none' | 'paused' | 'meant';
+/** `expected`: some machine is expected to serve; `paused`: all machines are paused by their owners. */
+export type ServingState = 'none' | 'paused' | 'expected';
 
-/** Whether any machine is meant to serve. */
-export function standing(table: ProviderTable): Standing {
-  let found: Standing = 'none';
+/** Whether any machine is expected to serve. */
+export function servingState(table: ProviderTable): ServingState {
+  let found: ServingState = 'none';
   for (const entry of table.all()) {
-    const one = standingOf(entry);
-    if (one === 'meant') return one;
+    const one = servingStateOf(entry);
+    if (one === 'expected') return one;
     if (one === 'paused') found = one;
   }
   return found;
 }
 
-function standingOf(entry: TableEntry): Standing {
-  if (isNotMeant(entry)) return 'none';
-  return entry.shown?.status === 'paused' ? 'paused' : 'meant';
+function servingStateOf(entry: TableEntry): ServingState {
+  if (isNotExpected(entry)) return 'none';
+  return entry.shown?.status === 'paused' ? 'paused' : 'expected';
 }
 
 /** What the machines that routing may choose now can do together. */
 export interface Capacity {
   readonly serving: number;
-  /** Different ones. */
+  /** Number of different models. */
   readonly models: number;
-  /** Mean load of their GPUs in percent; null where none reports it. */
+  /** Mean load of their GPUs in percent; null if none reports it. */
   readonly load: number | null;
 }
 
-/** Computed once for each revision of the registry: thousands of machines are asked for at every frame of the feed. */
+/**
+ * Computed once per revision of the registry, because the feed asks for it with every frame, over thousands of
+ * machines.
+ */
 export function createCapacity(table: ProviderTable): () => Capacity {
   let known: { readonly key: string; readonly capacity: Capacity } | null = null;
   return () => {
@@ -51,15 +54,15 @@ export function createCapacity(table: ProviderTable): () => Capacity {
   };
 }
 
-/** More of them would make an error message a page. */
+/** More would make the error message too long. */
 const MOST_NAMED = 3;
 
-/** Why machines are not used: their ids, closed words and numbers, and nothing that a machine has said. */
+/** Why machines are not used. Contains only ids, fixed words and numbers, never text that a machine has sent. */
 export function causesIn(table: ProviderTable): string {
   const named: string[] = [];
   let others = 0;
   table.survey((entry, silentMs) => {
-    if (isNotMeant(entry)) return;
+    if (isNotExpected(entry)) return;
     if (named.length < MOST_NAMED) named.push(`${entry.id} ${causeOf(entry, silentMs)}`);
     else others += 1;
   });
@@ -87,7 +90,7 @@ function causeOf(entry: TableEntry, silentMs: number): string {
   }
 }
 
-/** Checks that could not be made are not causes. */
+/** Checks that were not made are not causes. */
 function failedIn({ stored }: TableEntry): string {
   const { checks } = stored.verification;
   const names = checks

@@ -53,7 +53,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
     async verificationDone(id, generation, verification, lease): Promise<Recorded> {
       const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };
-      if (entry.generation !== generation || isOutrun(entry, lease)) {
+      if (entry.generation !== generation || isSuperseded(entry, lease)) {
         setVerifying(entry, false);
         return { kind: 'outdated' };
       }
@@ -92,8 +92,8 @@ function ownLease({ pool }: StoredProvider): Lease {
   return { fence: (pool?.fence ?? 0) + 1, lost: new AbortController().signal, release() {} };
 }
 
-/** Whether a later run, of another gateway, was done before. */
-function isOutrun({ stored }: TableEntry, lease: Lease | undefined): boolean {
+/** Whether another gateway has already stored the result of a later run. */
+function isSuperseded({ stored }: TableEntry, lease: Lease | undefined): boolean {
   return lease !== undefined && lease.fence <= (stored.pool?.fence ?? 0);
 }
 
@@ -102,7 +102,7 @@ function underLease(
   lease: Lease | undefined,
 ): Pick<StoredProvider, 'pool'> {
   if (lease === undefined) return {};
-  // One that has just been enrolled here has not come back from the database yet.
+  // A machine that has just been enrolled here has not been read back from the database yet.
   const { generation = 0, isOwn = false } = pool ?? {};
   return { pool: { generation, isOwn, fence: lease.fence } };
 }

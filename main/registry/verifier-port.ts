@@ -2,7 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredVerification } from './store/store.ts';
 
-/** Why the verifier should look at a provider again. */
+/** Why the verifier should check a provider again. */
 export interface VerifierNews {
   /** Enrolled, or enrolled again with a new gateway token. */
   readonly enrolled: boolean;
@@ -10,9 +10,9 @@ export interface VerifierNews {
   readonly material: boolean;
   /** `engine_health.status` has changed. */
   readonly engineHealth: boolean;
-  /** Its uptime has fallen. */
+  /** Its uptime has decreased. */
   readonly rebooted: boolean;
-  /** It was `stale` or `offline` and is back, or this computer was asleep. */
+  /** It is back after being `stale` or `offline`, or this computer was asleep. */
   readonly returned: boolean;
   /** The owner requests a run now, with a test inference; a run in progress counts. */
   readonly requested: boolean;
@@ -22,9 +22,9 @@ export interface VerifierNews {
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: VerifierNews): void;
-  /** Another gateway has verified it. */
+  /** Another gateway has verified the provider. */
   verifiedElsewhere(id: string): void;
-  /** The provider was removed: its run is aborted. */
+  /** The provider was removed, so its run is aborted. */
   removed(id: string): void;
 }
 
@@ -40,16 +40,16 @@ export interface VerificationSubject {
   readonly lastHeartbeatIp: string;
   /** The agent of this process, which may be reached on loopback. */
   readonly isOwn: boolean;
-  /** False while it is `stale`, `offline` or `paused`: a run would be wasted. */
+  /** False while it is `stale`, `offline` or `paused`, when a run would be wasted. */
   readonly isReachable: boolean;
-  /** Its heartbeats go to another gateway of the pool, whose turn it is to verify it. */
+  /** Its heartbeats go to another gateway of the pool, which should verify it. */
   readonly isHeardElsewhere: boolean;
   readonly verification: StoredVerification;
   /** Rises with each enrolment and material change; `verificationDone` compares it. */
   readonly generation: number;
 }
 
-/** `outdated`: the provider has changed meanwhile, or was removed, and the result is ignored. */
+/** `outdated`: the provider has changed in the meantime or was removed, so the result is ignored. */
 export type Recorded =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'outdated' }
@@ -59,13 +59,13 @@ export type Recorded =
 export interface VerifierHost {
   /** Every provider that has sent a heartbeat. */
   subjects(): readonly VerificationSubject[];
-  /** Null when it is unknown or has not sent a heartbeat yet. */
+  /** Null if it is unknown or has not sent a heartbeat yet. */
   subject(id: string): VerificationSubject | null;
   /** A run began or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
   /**
-   * Asks for the right to verify a provider, which one gateway of a pool has at a time: null where another one has it.
-   * Left out where there is no pool.
+   * Asks for the right to verify a provider, which one gateway of a pool has at a time: null if another one has it.
+   * Left out without a pool.
    */
   readonly lease?: (id: string) => Promise<Lease | null>;
   /** Stores the result of a run, in a pool under its lease; resolves once it is on disk. Also ends `verifying`. */

@@ -108,7 +108,7 @@ describe('an enrolment', () => {
       status: 503,
       code: 'registry_unwritten',
     });
-    expect(registry.standing()).toBe('none');
+    expect(registry.servingState()).toBe('none');
     store.fail(null);
     expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
   });

@@ -278,9 +278,9 @@ test('the agent of this process is enrolled by itself, once, and comes from 127.
   const agent = createAgent(clock);
   const own = await before.registry.adoptOwn(agent.publicKey);
   expect(own.id).toBe(agent.id);
-  expect(before.registry.standing()).toBe('none');
+  expect(before.registry.servingState()).toBe('none');
   expect(await before.registry.ownHeartbeat(own.id, recordOf())).toMatchObject({ status: 200 });
-  expect(before.registry.standing()).toBe('meant');
+  expect(before.registry.servingState()).toBe('expected');
   expect(before.registry.get(own.id)?.last_heartbeat_ip).toBe('127.0.0.1');
   expect(before.registry.verifierHost.subject(own.id)?.isOwn).toBe(true);
   const after = startRegistry({ store: before.store, clock });
@@ -297,10 +297,10 @@ test('the agent of this process is meant to serve an engine that refuses it, and
       recordOf({ status: 'degraded', models: [], current_model: null, engine_health }),
     );
   await beat({ status: 'no engine found', code: 0 });
-  expect([registry.standing(), registry.causes()]).toEqual(['none', '']);
+  expect([registry.servingState(), registry.causes()]).toEqual(['none', '']);
   await beat({ status: 'unauthorized', code: 401 });
-  expect([registry.standing(), registry.causes()]).toEqual([
-    'meant',
+  expect([registry.servingState(), registry.causes()]).toEqual([
+    'expected',
     `${id} has an engine that answers HTTP 401`,
   ]);
 });

@@ -132,7 +132,7 @@ test('a machine that has not sent a heartbeat yet is not listed', async () => {
   const agent = await join();
   expect(listed(registry).count).toBe(0);
   expect(registry.get(agent.id)).toBeNull();
-  expect(registry.standing()).toBe('meant');
+  expect(registry.servingState()).toBe('expected');
 });
 
 test('the states sum up to the count, whatever is filtered, and the page is a slice of it', async () => {
@@ -267,9 +267,9 @@ test('a paused machine alone is a paused set-up, and nobody at all is none', asy
   const { registry, join, beat } = startRegistry();
   const agent = await join();
   await beat(agent, { status: 'paused' });
-  expect(registry.standing()).toBe('paused');
+  expect(registry.servingState()).toBe('paused');
   await beat(agent, { status: 'offline' });
-  expect(registry.standing()).toBe('meant');
+  expect(registry.servingState()).toBe('expected');
 });
 
 describe('targets', () => {

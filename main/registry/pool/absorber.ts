@@ -15,7 +15,7 @@ interface AbsorberDeps {
   readonly gone: (id: string) => void;
 }
 
-/** Takes what any gateway of the pool has written into this one's memory. */
+/** Applies what any gateway of the pool has written to this one's memory. */
 export function createAbsorber(
   parts: RegistryContext,
   { open, notes, gone }: AbsorberDeps,
@@ -25,7 +25,7 @@ export function createAbsorber(
   function remove(id: string, revision: number): void {
     const entry = table.get(id);
     if (entry === undefined || entry.isOwn) return;
-    // It has joined again since, or is about to.
+    // The machine has joined again since, or is joining now.
     if (entry.poolRevision === null || entry.poolRevision > revision) return;
     table.remove(id);
     gone(id);
@@ -48,14 +48,14 @@ export function createAbsorber(
   };
 }
 
-/** Writes what the database missed while it was away; of each part it keeps what is newer. */
+/** Writes what the database missed while it did not answer; the database keeps the newer version of each part. */
 export async function writeAgain(id: string, parts: RegistryContext): Promise<void> {
   const entry = parts.table.get(id);
   if (entry === undefined) return;
   const { stored, heardSequence: sequence, isOwn } = entry;
   const heard = { stored: { ...stored, sequence }, isOwn };
   await Promise.all([
-    // What another gateway heard, that one writes: here it may be older than it says.
+    // A heartbeat is written by the gateway that received it; the copy here may be older.
     ...(entry.isHeardHere ? [write([providerChange(heard, 'heartbeat')], parts)] : []),
     write([providerChange(entry, 'verification')], parts),
   ]);
@@ -94,7 +94,7 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
     verifier.providerChanged(entry.id, { ...news, enrolled: isEnrolledAgain });
 }
 
-/** Who wrote the heartbeat has noted the status that follows from it. */
+/** The gateway that wrote the heartbeat has noted the resulting status. */
 function hear(
   entry: TableEntry,
   before: StoredProvider,

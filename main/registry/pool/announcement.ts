@@ -7,7 +7,9 @@ interface AnnouncementDeps {
   readonly poolAddresses?: () => readonly string[];
 }
 
-/** Gateways of a pool have the same secret, and so the same name for it, whether or not the database answers. */
+/**
+ * Gateways of a pool have the same secret, and therefore the same name for it even while the database does not answer.
+ */
 export function announcementOf({
   gatewaySecret,
   pool,
@@ -22,7 +24,7 @@ export function announcementOf({
   };
 }
 
-/** What a join line names: all addresses that are announced, this gateway's first; else that of this gateway. */
+/** The addresses in a join line: all that are announced, this gateway's first; otherwise this gateway's only. */
 export function addressesFor(
   own: string,
   { pool }: ReturnType<RegistryContext['announced']>,

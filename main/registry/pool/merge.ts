@@ -2,19 +2,19 @@ import type { TableEntry } from '../provider-entry.ts';
 import type { PoolProvider } from '../store/postgres/protocol.ts';
 import type { ProviderInPool, StoredProvider } from '../store/store.ts';
 
-/** A provider of two sources, of each part what is newer. */
+/** A provider merged from two sources: the newer version of each part. */
 interface Merged {
   readonly provider: StoredProvider;
-  /** The heartbeat is the other one's. */
+  /** The heartbeat is the other gateway's. */
   readonly isHeard: boolean;
-  /** The verification is the other one's. */
+  /** The verification is the other gateway's. */
   readonly isVerified: boolean;
-  /** What the last run looked at is no longer so. */
+  /** The machine has changed since the last verification run. */
   readonly isOtherGeneration: boolean;
   readonly isChanged: boolean;
 }
 
-/** `mine` may hold what is not written yet; its last heartbeat came with `heardSequence`. */
+/** `mine` may hold unwritten changes; its last heartbeat had the sequence `heardSequence`. */
 export function mergedProvider(
   { stored: mine, heardSequence }: Pick<TableEntry, 'stored' | 'heardSequence'>,
   { provider: theirs, isOwnReport }: PoolProvider,
@@ -26,7 +26,7 @@ export function mergedProvider(
   const heard = isHeard ? theirs : mine;
   const verified = isLater ? theirs : mine;
   const { id, publicKey, tokenSalt, enrolledAt } = theirs;
-  // What another one has heard meanwhile is in the database once it has heard the last of it.
+  // The count of another gateway is complete once it has received the latest heartbeat.
   const { heartbeatCount } = theirs.sequence >= heardSequence ? theirs : mine;
   const provider: StoredProvider = {
     id,
@@ -56,7 +56,7 @@ export function mergedProvider(
   };
 }
 
-/** Under one lease there is one verdict: what was written here comes back in another order of its keys. */
+/** There is one verdict per lease; what was written here may come back with its keys in another order. */
 function isOtherVerdict(theirs: StoredProvider, mine: StoredProvider): boolean {
   if (isAfter(mine.pool, theirs.pool)) return false;
   return JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);

@@ -7,22 +7,22 @@ import type { StoreChange } from '../store/store.ts';
 /** This registry as one of several on the same database. */
 export interface PoolSharing {
   readonly pool: Pool;
-  /** Whether this gateway is the one that notes silence and forgets machines. */
+  /** Whether this gateway is the one that records silence and removes machines. */
   holdsSweep(): boolean;
-  /** What could not be written goes out once the database is back. */
+  /** Remembers what could not be written until the database answers again. */
   noteUnwritten(changes: readonly StoreChange[]): void;
-  /** Takes what other gateways have written. */
+  /** Starts applying what other gateways write. */
   begin(absorb: (changes: PoolChanges) => void, writeAgain: (id: string) => Promise<void>): void;
   start(): void;
   stop(): void;
 }
 
-/** How often this gateway asks for the sweep while another one has it. */
+/** How often this gateway asks for the sweep lease while another one holds it. */
 const ASK_MS = 2000;
 const SWEEP = 'sweep';
 
 export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): PoolSharing {
-  /** Ids of machines of which the database knows less than this gateway. */
+  /** Ids of machines with changes that are not in the database. */
   const unwritten = new Set<string>();
   let sweep: Lease | null = null;
   let isRunning = false;
@@ -42,7 +42,7 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
     lease.lost.addEventListener('abort', () => (sweep = null));
   }
 
-  /** Each once: what fails again is taken up at the next look at the database. */
+  /** Tries each once; what fails again is retried after the next check of the database. */
   async function writeMissed(writeAgain: (id: string) => Promise<void>): Promise<void> {
     const ids = [...unwritten];
     unwritten.clear();
@@ -58,7 +58,7 @@ export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }):
     },
     begin(absorb, writeAgain) {
       pool.onChanges(absorb);
-      pool.onStanding(({ database }) => {
+      pool.onStatus(({ database }) => {
         if (database === 'connected') void writeMissed(writeAgain);
       });
     },

@@ -15,9 +15,9 @@ export interface StoreClient {
 
 const CLOSED = "The registry's database is closed.";
 const ENDED =
-  "The registry's database stopped working: restart Switchyard, and look into its log if that does not help.";
+  "The registry's database stopped working: restart Switchyard, and check its log if that does not help.";
 
-/** Whatever becomes of the database thread, every call is answered. */
+/** Every call is answered, whatever happens to the database thread. */
 export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
@@ -25,13 +25,13 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const exited = Promise.withResolvers<void>();
   const note = createWriteNotes(log);
   let lastId = 0;
-  /** Why no calls are taken any more; null while the thread runs. */
+  /** Why calls are no longer accepted; null while the thread runs. */
   let over: string | null = null;
 
   function onReply(reply: StoreReply): void {
     switch (reply.kind) {
       case 'opening':
-        // A thread that cannot open the file ends by itself; that is not worth a log line.
+        // A thread that cannot open the file exits by itself, which needs no log line.
         if (reply.opening.kind === 'unusable') over = reply.opening.message;
         opening.resolve(reply.opening);
         return;
@@ -93,9 +93,7 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   return { opening: opening.promise, store };
 }
 
-/**
- * Logs when writes start to fail and when they succeed again, not each of them: a full disk is logged once.
- */
+/** Logs only when writes start to fail and when they succeed again, so that a full disk is logged once. */
 function createWriteNotes(log: Log): (result: WriteResult) => void {
   let failing: string | null = null;
   return (result) => {

@@ -26,14 +26,14 @@ type OpenedDatabase =
       readonly kind: 'open';
       readonly db: Database;
       readonly loaded: Loaded;
-      /** For people; null when nothing is missing. */
+      /** Human-readable; null if nothing is missing. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
 type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: StoreFailure };
 
-/** Another program holds a lock for a moment or for a long time: waiting longer gains nothing. */
+/** Another program holds a lock either briefly or for long, so waiting longer gains nothing. */
 const BUSY_MS = 500;
 
 /** Opens or creates the file; a damaged one is renamed and a fresh one created. */
@@ -51,7 +51,7 @@ export function openDatabase(path: string, nowMs: number): OpenedDatabase {
   if (second.kind === 'unusable') return second;
   const warning =
     `The registry's database ${path} was damaged (${first.failure.code}). It was kept as ${aside} and a fresh ` +
-    'one was started: other machines have to be added again, or put a backup in its place and restart Switchyard.';
+    'one was started: add the other machines again, or restore a backup and restart Switchyard.';
   return { ...second, warning };
 }
 
@@ -75,7 +75,7 @@ function attempt(path: string, nowMs: number): Attempt {
 
 /** Checks, migrates and reads. Nothing is written before the schema is known to be one of ours. */
 function ready(db: Database, path: string, nowMs: number): Attempt {
-  // Finds a damaged page now rather than in a later query.
+  // So that a damaged page is found now rather than in a later query.
   db.pragma('cell_size_check = ON');
   if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
     return { kind: 'damaged', failure: { kind: 'damaged', code: 'quick_check' } };
@@ -86,7 +86,7 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
   const migrated = migrate(db, MIGRATIONS);
   if (migrated.kind === 'newer') return newerSchema(path, migrated.version);
   db.pragma('journal_mode = WAL');
-  // Written even where nothing has expired, so that a read-only file is found out now.
+  // Writes even if nothing has expired, so that a read-only file is detected now.
   db.transaction(() => {
     db.prepare('DELETE FROM enrollments WHERE expires_at <= ?').run(nowMs);
   }).immediate();
@@ -95,14 +95,14 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
   if (rows === 0 && noted > 0) return { kind: 'damaged', failure: lossOf(noted) };
   const warning =
     rows < noted
-      ? `The registry's database ${path} holds ${rows} of ${noted} machines: the others have to be added again, or put a backup in its place and restart Switchyard.`
+      ? `The registry's database ${path} holds ${rows} of ${noted} machines: add the others again, or restore a backup and restart Switchyard.`
       : null;
   return { kind: 'open', db, loaded: loadState(db), warning };
 }
 
 /**
- * SQLite would take a file of no bytes for a new database and delete the log beside it. Every database of ours has
- * its schema before it has a log.
+ * SQLite would take an empty file for a new database and delete the log beside it. Our databases have their schema
+ * before they have a log.
  */
 function emptiedFailure(path: string): StoreFailure | null {
   if (sizeOf(path) > 0) return null;
@@ -147,7 +147,7 @@ function makePrivate(path: string): void {
   try {
     chmodSync(path, 0o600);
   } catch {
-    // Another user's file, or a file system without permissions: it works all the same.
+    // Another user's file, or a file system without permissions; the database works anyway.
   }
 }
 
@@ -164,7 +164,7 @@ function close(db: Database | null): void {
   try {
     db?.close();
   } catch {
-    // A database that could not be opened may not close either; its handle ends with the thread.
+    // A database that could not be opened may fail to close too; its handle is freed with the thread.
   }
 }
 

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import { readTextFile, replaceFile } from '../../platform/files.ts';
 import type { StoreChange } from './store.ts';
 
-/** Of the note beside the database. */
+/** Suffix of the note beside the database. */
 export const COUNT_SUFFIX = '.machines';
 
 /**
- * Notes beside the database how many machines it holds at least. A file that was emptied, or whose log is gone, is a
- * valid database of fewer machines: only the note distinguishes it from one that they were removed from.
+ * Records beside the database how many machines it holds at least. A file that was emptied, or has lost its log, is a
+ * valid database with fewer machines; only this note tells it from one whose machines were removed.
  */
 export interface EnrolledCount {
   /** Runs `write`, which commits `changes` or throws. */
@@ -30,13 +30,13 @@ export function createEnrolledCount(databasePath: string, ids: Iterable<string>)
     }
   }
 
-  /** On a full disk a file can still be removed, and without a note nothing is missed. */
+  /** A file can be removed even on a full disk, and without a note no machine counts as missing. */
   function withdraw(): void {
     noted = null;
     try {
       rmSync(path, { force: true });
     } catch {
-      // A folder that takes no change takes none of the database either.
+      // If the directory cannot be changed, neither can the database.
     }
   }
 
@@ -46,7 +46,7 @@ export function createEnrolledCount(databasePath: string, ids: Iterable<string>)
       const isHeld = heldAfter(changes);
       let count = held.size;
       for (const [id, after] of isHeld) count += Number(after) - Number(held.has(id));
-      // Lowered before the database and raised after it: wherever a crash falls, the note is not too high.
+      // Lowered before the write and raised after it, so that after a crash the note is never too high.
       if (count < held.size) note(count);
       write();
       for (const [id, after] of isHeld) {
@@ -67,7 +67,7 @@ function heldAfter(changes: Iterable<StoreChange>): ReadonlyMap<string, boolean>
   return isHeld;
 }
 
-/** Null where nothing is noted. */
+/** Null if nothing is noted. */
 export function notedCount(databasePath: string): number | null {
   try {
     const text = readTextFile(databasePath + COUNT_SUFFIX)?.trim() ?? '';

@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EDQUOT: 'full',
 };
 
-/** Holds nothing of the data that was written, so that it may be shown and logged. */
+/** Contains none of the written data, so it may be shown and logged. */
 export interface StoreFailure {
   readonly kind: FailureKind;
   readonly code: string;
@@ -46,19 +46,19 @@ export function failureOf(error: unknown): StoreFailure {
 }
 
 const FIXES: Readonly<Record<FailureKind, string>> = {
-  locked: 'is in use by another program: end that program, such as a second Switchyard',
+  locked: 'is in use by another program, such as a second Switchyard: stop that program',
   read_only:
-    'may not be written: give the user that runs Switchyard the right to write the file and its folder',
+    'is not writable: give the user that runs Switchyard write access to the file and its folder',
   full: 'cannot grow: the disk is full, free some space on it',
-  no_file: 'is a folder or a device: move it away, a file of that name is made in its place',
-  no_folder: 'cannot be made: the folder that it belongs in is a file, move that away',
+  no_file: 'is a folder or a device: move it away, and a file of that name is created instead',
+  no_folder: 'cannot be created: its folder is a file, move that away',
   damaged:
-    'is damaged: restart Switchyard, which sets the file aside and starts a fresh one, or put a backup in its place',
-  refused: 'did not take this change',
+    'is damaged: restart Switchyard, which sets the file aside and starts a fresh one, or restore a backup',
+  refused: 'refused this change',
   failed: 'cannot be read or written: check the disk and the folder',
 };
 
-/** What happened and what to do, for people. */
+/** What happened and what to do, human-readable. */
 export function explain({ kind, code }: StoreFailure, path: string): string {
   return `The registry's database ${path} ${FIXES[kind]} (${code}).`;
 }

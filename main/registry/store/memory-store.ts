@@ -7,9 +7,9 @@ import {
 } from './store.ts';
 
 /**
- * A store without persistence, for when the database cannot be used: this machine's own agent goes on, and
- * so does routing. Enrolments are refused with `reason`, the database's error message: a machine whose
- * enrolment is acknowledged and then forgotten would stay out without anybody noticing.
+ * A store without persistence, for when the database cannot be used: this machine's own agent and routing continue.
+ * Enrolments are refused with `reason`, the database's error message, because a machine whose enrolment is acknowledged
+ * and then forgotten would stay out unnoticed.
  */
 export function createMemoryStore(reason: string): Store {
   const histories = new Map<string, StoredEvent[]>();
@@ -36,7 +36,7 @@ export function createMemoryStore(reason: string): Store {
   };
 }
 
-/** A token that is created or used up: other machines join with it. */
+/** A token is created or used: other machines join with it. */
 function isOfEnrollment({ kind }: StoreChange): boolean {
   return kind === 'enrollment' || kind === 'enrollment_removed';
 }

@@ -8,22 +8,22 @@ import type { Pool } from './postgres/pool-client.ts';
 import type { StoreWorkerData, Unreadable } from './protocol.ts';
 import type { Store, StoredState } from './store.ts';
 
-/** Messages and warnings are for people. */
+/** Messages and warnings are human-readable. */
 export type OpenedStore =
   | {
       readonly kind: 'open';
       readonly store: Store;
       readonly state: StoredState;
-      /** The file was damaged and renamed, or machines are missing in it; null when it was intact. */
+      /** The file was damaged and renamed, or machines are missing from it; null if it was intact. */
       readonly warning: string | null;
-      /** Left out where this gateway has the database alone. */
+      /** Left out if this gateway is not in a pool. */
       readonly pool?: Pool;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
 /**
- * Opens the SQLite file at `path` in a worker thread, and creates it and its folder where they are missing.
- * Where it is `unusable`, `createMemoryStore` keeps the gateway routing.
+ * Opens the SQLite file at `path` in a worker thread, and creates it and its directory if they are missing. If it is
+ * `unusable`, `createMemoryStore` keeps the gateway routing.
  */
 export async function openStore(
   path: string,

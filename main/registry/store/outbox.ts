@@ -1,20 +1,22 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { StoreRequest, WriteRequest } from './protocol.ts';
 
-/** Sends requests to a database thread in their order. */
+/** Sends requests to a database thread, in order. */
 export interface Outbox {
-  /** Goes with others, and at once where none went just before. */
+  /** Sent together with others, or at once if none was sent recently. */
   write(request: WriteRequest): void;
-  /** Goes now, after all writes before it. */
+  /** Sent now, after all earlier writes. */
   ask(request: Exclude<StoreRequest, { readonly kind: 'writes' }>): void;
 }
 
-/** Between two messages of writes. Heartbeats that arrive in this time share a message, and mostly a commit. */
+/** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */
 const GATHER_MS = 50;
-/** Writes in a message: it is copied in one go, and thousands would hold this thread up. */
+/** Writes per message, which is copied at once: thousands would block this thread. */
 const MOST_TOGETHER = 100;
 
-/** Each message wakes the database thread, and each answer this one: many small ones cost more than few large ones. */
+/**
+ * Each message wakes the database thread and each answer this one, so many small ones cost more than a few large ones.
+ */
 export function createOutbox(post: (request: StoreRequest) => void, clock: Clock): Outbox {
   let waiting: WriteRequest[] = [];
   let cancelFlush: (() => void) | null = null;

@@ -1,8 +1,9 @@
-/** Answers to heartbeats that the gateway's thread sends before it goes on to requests: each takes 0.1 ms. */
+/** Answers to heartbeats that the gateway's thread sends before it turns to requests again; each takes 0.1 ms. */
 export const ANSWERS_AT_ONCE = 50;
 /**
- * Machines written by other gateways that it takes before it goes on, in a few milliseconds. On full cores each piece
- * waits for its turn, so that smaller pieces leave a gateway further behind (docs/performance.md#pool).
+ * Machines written by other gateways that it applies before it turns to requests again, in a few milliseconds. On busy
+ * cores each piece waits for its turn, so smaller pieces would let a gateway fall further behind
+ * (docs/performance.md#pool).
  */
 export const MACHINES_AT_ONCE = 125;
 

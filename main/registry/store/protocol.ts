@@ -8,7 +8,7 @@ import type { StoreChange, StoredEvent, StoredState, WriteResult } from './store
 
 export interface StoreWorkerData {
   readonly path: string;
-  /** Wall-clock ms: names a damaged file, and tells which enrolments have expired. */
+  /** Wall-clock ms: for the name of a damaged file, and to find expired enrolments. */
   readonly nowMs: number;
 }
 
@@ -41,7 +41,7 @@ export interface Unreadable {
   /** `row`: the row is skipped. `record`, `verification`: the rest of the row is kept. */
   readonly part: 'row' | 'record' | 'verification';
   readonly rows: number;
-  /** Id of the first of them; never its content. */
+  /** Id of the first such row; never its content. */
   readonly first: string;
   readonly problem: string;
 }
@@ -51,7 +51,7 @@ export type StoreOpening =
       readonly kind: 'open';
       readonly state: StoredState;
       readonly unreadable: readonly Unreadable[];
-      /** For people; null when the file was intact. */
+      /** Human-readable; null if the file was intact. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };

@@ -50,7 +50,7 @@ export function createWriter(db: Database, path: string): Writer {
       return settled(requests, { kind: 'written' });
     } catch (error) {
       const failure = failureOf(error);
-      // A change that is refused concerns its sender alone; the others are written without it.
+      // A refused change concerns only its sender; the others are written without it.
       if (failure.kind === 'refused' && requests.length > 1)
         return requests.flatMap((request) => commit([request]));
       return settled(requests, { kind: 'unwritten', message: explain(failure, path) });
@@ -77,7 +77,7 @@ function settled(requests: readonly WriteRequest[], result: WriteResult): Settle
 
 /** Applies one change within the open transaction. */
 function createApply(db: Database): (change: StoreChange) => void {
-  // Not REPLACE, which deletes the row first and its events with it.
+  // Not REPLACE, which first deletes the row, and its events with it.
   const putProvider = db.prepare(
     `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
        :last_heartbeat_at, :last_heartbeat_ip, :heartbeat_count, :record, :verification)
@@ -140,7 +140,7 @@ export interface Loaded {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Reads everything but the events; throws where the file itself is damaged. */
+/** Reads everything but the events; throws if the file itself is damaged. */
 export function loadState(db: Database): Loaded {
   const unreadable = new Map<string, Unreadable>();
   const note = (found: Omit<Unreadable, 'rows'>) => {
@@ -166,7 +166,7 @@ export function loadState(db: Database): Loaded {
     for (const part of damaged) note({ table: 'providers', first: label(row.id), ...part });
   }
   const enrollments: StoredEnrollment[] = [];
-  // A token's digest stays out of the log; the number of rows is enough.
+  // The digest of a token is not logged; the number of rows is enough.
   for (const { digest, expires_at: expiresAt } of rows('enrollments', '', enrollmentRowSchema))
     enrollments.push({ digest, expiresAt });
   const documents = Object.fromEntries(
@@ -175,7 +175,7 @@ export function loadState(db: Database): Loaded {
   return { state: { providers, enrollments, documents }, unreadable: [...unreadable.values()] };
 }
 
-/** A name that is safe to log, whatever a damaged file holds. */
+/** A name that is safe to log, whatever a damaged file contains. */
 function label(value: unknown): string {
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : '?';
 }

@@ -18,7 +18,7 @@ const verificationSchema = z.object({
   ownedBy: z.string().exactOptional(),
 });
 
-/** A row of `providers`; the two JSON columns are parsed on their own. */
+/** A row of `providers`; the two JSON columns are parsed separately. */
 export const providerRowSchema = z.object({
   id: z.string().min(1),
   public_key: z.string().min(1),
@@ -101,7 +101,7 @@ export function providerOf(row: ProviderRow): {
 /** The field and the broken rule; zod's messages never quote a value of these schemas. */
 export function problemOf(error: z.ZodError): string {
   const [issue] = error.issues;
-  if (issue === undefined) return 'is not as it should be';
+  if (issue === undefined) return 'is invalid';
   return `${issue.path.join('.') || 'it'}: ${issue.code}`;
 }
 

@@ -11,7 +11,7 @@ import { createWriter, type Writer } from './queries.ts';
 
 /* The database thread, so that no query and no disk can block the gateway. */
 
-/** Messages of a transaction: acknowledgements wait for all of it. */
+/** Messages per transaction, as acknowledgements wait for all of it. */
 const MOST_TOGETHER = 10;
 
 function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
@@ -37,7 +37,7 @@ function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   });
 }
 
-/** The messages that arrived meanwhile go into the same transaction. */
+/** Messages that have arrived in the meantime go into the same transaction. */
 function* waiting(port: MessagePort): Generator<StoreRequest> {
   for (let taken = 1; taken < MOST_TOGETHER; taken += 1) {
     const next = receiveMessageOnPort(port);

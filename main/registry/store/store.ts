@@ -11,7 +11,7 @@ export interface StoredProvider {
    */
   readonly tokenSalt: string;
   readonly enrolledAt: number;
-  /** The highest one accepted. */
+  /** The highest sequence accepted. */
   readonly sequence: number;
   /** As last sent; null before the first heartbeat. */
   readonly record: AgentRecord | null;
@@ -19,11 +19,11 @@ export interface StoredProvider {
   readonly lastHeartbeatIp: string;
   readonly heartbeatCount: number;
   readonly verification: StoredVerification;
-  /** Left out where the database is this gateway's alone. */
+  /** Left out if the database is not shared. */
   readonly pool?: ProviderInPool;
 }
 
-/** What tells the newer of two results where several gateways write the same provider. */
+/** Decides which of two results is newer when several gateways write the same provider. */
 export interface ProviderInPool {
   /** Rises with each enrolment and material change. */
   readonly generation: number;
@@ -40,18 +40,18 @@ export interface StoredVerification {
   readonly lastCheckAt: number | null;
   /** When a test inference last passed. */
   readonly lastInferenceAt: number | null;
-  /** In a row. */
+  /** Consecutive failed runs. */
   readonly failedRuns: number;
   /**
-   * Where routing reaches it, as in `http://192.168.1.20:3001`; null where it must not. A `pending` machine
-   * has one while nothing but its models has changed since it was verified.
+   * Where routing reaches the machine, as in `http://192.168.1.20:3001`; null if it must not. A `pending` machine keeps
+   * it while only its models have changed since it was verified.
    */
   readonly address: string | null;
   /** The `owned_by` of its model, which identifies the engine; left out while unknown. */
   readonly ownedBy?: string;
 }
 
-/** Before the first run, and after a change that makes the last one worthless. */
+/** Before the first run, and after a change that invalidates the last one. */
 export const UNVERIFIED: StoredVerification = {
   state: 'pending',
   checks: [],
@@ -82,11 +82,11 @@ export const EVENTS_KEPT = 50;
 
 /** The changes of one `write` are applied together or not at all. */
 export type StoreChange =
-  /** `part` is what has changed; a database that is shared keeps the rest as others wrote it. */
+  /** `part` is what has changed; a shared database keeps the rest as others wrote it. */
   | { readonly kind: 'provider'; readonly provider: StoredProvider; readonly part?: ProviderPart }
   | { readonly kind: 'provider_removed'; readonly id: string }
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
-  /** `isUsed`: by this write; where another gateway was faster, none of the write is kept. */
+  /** `isUsed`: this write uses the token; if another gateway was faster, the whole write is refused. */
   | { readonly kind: 'enrollment_removed'; readonly digest: string; readonly isUsed?: true }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   /** A small JSON document, such as the time at which the registry was last alive. */
@@ -100,11 +100,11 @@ export interface StoredState {
 }
 
 /**
- * Persistence of the registry: SQLite in a worker thread, in memory where that fails, or a PostgreSQL that several
+ * Persistence of the registry: SQLite in a worker thread, memory if that fails, or a PostgreSQL database that several
  * gateways share.
  */
 export interface Store {
-  /** Resolves once all changes are on disk; changes that arrive meanwhile share the next transaction. */
+  /** Resolves once all changes are on disk; changes that arrive in the meantime share the next transaction. */
   write(changes: readonly StoreChange[]): Promise<WriteResult>;
   /** Newest first. */
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
@@ -113,8 +113,8 @@ export interface Store {
 }
 
 /**
- * A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. `refused`: what another
- * gateway wrote stands against it.
+ * A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. `refused`: it conflicts
+ * with what another gateway has written.
  */
 export type WriteResult =
   /** `revision` is that of a shared database. */

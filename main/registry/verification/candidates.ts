@@ -12,7 +12,7 @@ export type AddressCandidate =
   | {
       readonly kind: 'unusable';
       readonly source: CandidateSource;
-      /** What may be shown of it; null where that is nothing. */
+      /** The part that may be shown; null if there is none. */
       readonly origin: string | null;
       readonly error: string;
     };
@@ -53,7 +53,7 @@ function fromUrl(text: string): AddressCandidate | null {
   const source = 'agent_url';
   const url = URL.parse(text);
   if (url === null) return { kind: 'unusable', source, origin: null, error: 'not a URL' };
-  // A password or path that somebody else chose is neither sent nor shown.
+  // A password or path chosen by someone else is neither sent nor shown.
   const origin = readable(`${url.protocol}//${url.host}`);
   if (url.username !== '' || url.password !== '') {
     const error = 'a user name or password is not allowed';

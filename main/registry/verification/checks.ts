@@ -32,7 +32,7 @@ import {
 export interface AddressRules {
   /** The agents' ports. */
   readonly ports: readonly number[];
-  /** The one of them that is used with host names and addresses. */
+  /** The one that is used with host names and addresses. */
   readonly hostPort: number;
   /** Loopback ports of this process's own agent. */
   readonly ownPorts: readonly number[];
@@ -49,8 +49,8 @@ export interface RunEdges {
 }
 
 /**
- * Whether to run a test inference. `carry` keeps the last result where it passed; `if_loaded` does so where
- * the machine reports that no model is loaded; `spare` makes none, because the last was made a moment ago.
+ * Whether to run a test inference. `carry` keeps the last result if it passed; `if_loaded` does so if the machine
+ * reports that no model is loaded; `spare` runs none, because the last one was run very recently.
  */
 export type InferenceOrder = 'run' | 'if_loaded' | 'carry' | 'spare';
 
@@ -106,7 +106,7 @@ async function overNetwork(
   const mayKeep = inference === 'carry' || isUnloaded;
   const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
   findings.push(...kept);
-  // One after another: a GPU that answers four at once shows nothing of its latency.
+  // One after another, because the latency of a GPU that answers four at once says nothing.
   for (const each of proved) {
     if (kept.length === 0 && !signal.aborted) {
       findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, probing)));
@@ -133,7 +133,7 @@ function inOrder(proved: readonly Proved[]): readonly Proved[] {
   return proved.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The last test inference at an address, where it passed in time. */
+/** The last test inference at an address, if it passed in time. */
 function carried(
   { verification }: VerificationSubject,
   { origin, reached }: Proved,

@@ -1,13 +1,16 @@
 import TinyQueue from 'tinyqueue';
 
-/** When each of many ids is due, the earliest at hand; those of one moment in the order in which they were set. */
+/**
+ * When each of many ids is due, with quick access to the earliest; equal deadlines keep the order in which they were
+ * set.
+ */
 export interface Deadlines {
-  /** In place of the id's last one. */
+  /** Replaces the id's last deadline. */
   set(id: string, ticks: number): void;
   delete(id: string): void;
-  /** Infinity where there is none. */
+  /** Infinity if there is none. */
   earliestTicks(): number;
-  /** Removes and returns the earliest that is at or before `nowTicks`; null where there is none. */
+  /** Removes and returns the earliest that is at or before `nowTicks`; null if there is none. */
   takeDue(nowTicks: number): string | null;
 }
 
@@ -19,7 +22,7 @@ interface Entry {
 }
 
 const byTicks = (a: Entry, b: Entry) => (a.ticks === b.ticks ? a.turn - b.turn : a.ticks - b.ticks);
-/** Outdated entries stay in the queue until they are the earliest, or more than the others and these. */
+/** Outdated entries stay in the queue until they are the earliest, or outnumber the current ones by more than this. */
 const MOST_OUTDATED = 64;
 
 export function createDeadlines(): Deadlines {

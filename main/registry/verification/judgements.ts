@@ -41,7 +41,7 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): J
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
-  // A 503 may be the agent's own "not ready"; without its signature it could be anybody's.
+  // A 503 may be the agent's own "not ready", but without its signature it may come from any program.
   if (answer.status !== 200 && health === undefined) return failure(statusWords(answer));
   if (json === undefined) return failure('not JSON');
   if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health })) {
@@ -77,7 +77,7 @@ export function judgeModels(answer: PinnedResult, model: string): Judgement {
 /** Engines send one word; anything longer is cut. */
 const MAX_OWNER_LENGTH = 100;
 
-/** The `owned_by` of a listed model; null where the list has none. */
+/** The `owned_by` of a listed model; null if the list has none. */
 export function ownerOf(answer: PinnedResult, model: string): string | null {
   if (answer.kind !== 'response') return null;
   const models = modelsSchema.safeParse(parseJson(answer.body.toString('utf8'))).data?.data ?? [];
@@ -100,7 +100,7 @@ export function judgeGpus(count: number): Judgement {
 
 type Answered = Extract<PinnedResult, { readonly kind: 'response' }>;
 
-/** Error codes of an agent that takes no more requests now. */
+/** Error codes of an agent that accepts no more requests now. */
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 
 /** A refusal that means "later" rather than "no"; null otherwise. */
@@ -126,7 +126,7 @@ function unanswered(answer: Exclude<PinnedResult, Answered>): Judgement {
   }
 }
 
-/** Says nothing of the machine: it is asked again soon. */
+/** Says nothing about the machine, which is asked again soon. */
 export const NOT_ASKED: Judgement = {
   result: 'busy',
   error: 'this gateway had no file descriptor left to ask it',
@@ -151,7 +151,7 @@ function listed(ids: readonly string[]): string {
   return ids.length > 5 ? `${first} and ${ids.length - 5} more` : first;
 }
 
-/** The result of a check, as far as it decides on the provider. */
+/** The result of a check, as far as it matters for the verdict. */
 export type CheckResult =
   | 'passed'
   | 'failed'
@@ -178,19 +178,19 @@ export interface ProvedAddress {
   readonly address: string;
 }
 
-/** One entry of a run: what is shown, and what it decides. */
+/** One entry of a run: what is shown, and what the verdict uses. */
 export interface Finding {
   readonly check: Check & { readonly name: CheckName };
   readonly result: CheckResult;
-  /** Null where the entry concerns no address, or an unproved one. */
+  /** Null if the entry concerns no address, or an unproved one. */
   readonly reached: ProvedAddress | null;
   /** Taken over from an earlier run. */
   readonly carried: boolean;
-  /** The `owned_by` of the model that was looked for. */
+  /** The `owned_by` of the model that was searched for. */
   readonly ownedBy?: string;
 }
 
-/** `error` is for people, and empty where the check passed. */
+/** `error` is human-readable, and empty if the check passed. */
 export interface Judgement {
   readonly result: CheckResult;
   readonly error: string;

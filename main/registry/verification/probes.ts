@@ -60,7 +60,9 @@ const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
-/** Checks that a candidate is the provider and well, before it is shown the token; its name is resolved here only. */
+/**
+ * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
+ */
 export async function probeHealth(
   candidate: AddressCandidate,
   probing: Probing,
@@ -115,7 +117,7 @@ export function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
 
-/** Runs the test inference and measures its latency; nothing where the machine reports no model. */
+/** Runs the test inference and measures its latency; nothing if the machine reports no model. */
 export async function probeInference(
   { origin, to, reached }: Proved,
   probing: Probing,
@@ -123,7 +125,7 @@ export async function probeInference(
   const { record, gatewayToken: token } = probing.subject;
   const model = record.current_model;
   if (model === null) return [];
-  // The nonce keeps a cached answer from passing.
+  // The nonce prevents a cached answer from passing.
   const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
   const messages = [{ role: 'user', content }];
   const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
@@ -136,7 +138,7 @@ export async function probeInference(
   ];
 }
 
-/** Only an answer has a latency: a quick error is not quick. */
+/** Only a successful answer has a meaningful latency. */
 function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
   if (result === 'timeout') return { result, error };
   if (result !== 'passed') return MISSING;
@@ -161,7 +163,7 @@ export async function probeModels(
 
 interface Question {
   readonly path: string;
-  /** Null until the address has proved its key: anybody may listen there. */
+  /** Null until the address has proved its key, because any program may listen there. */
   readonly token: string | null;
   readonly json?: unknown;
 }
@@ -191,7 +193,7 @@ async function ask(
   return { answer, latencyMs: clock.ticks() - startedTicks };
 }
 
-/** Plain HTTP stays at the checked address; a certificate is valid for a name, not for an address. */
+/** Plain HTTP uses the checked address; HTTPS needs the name, which its certificate is valid for. */
 function routingAddress({ url, address }: CheckedUrl): string {
   if (url.protocol === 'https:') return url.origin;
   return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;

@@ -19,7 +19,7 @@ export interface RunHistory {
   /** Whether a test inference would be the first since the provider was enrolled or changed. */
   isFirst(subject: VerificationSubject): boolean;
   noteNews(subject: VerificationSubject, news: VerifierNews): void;
-  /** Called for each request, so it is cheap; a provider that was never planned is skipped. */
+  /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
   routed(id: string, result: 'served' | 'failed'): void;
   begin(subject: VerificationSubject): void;
   end(subject: VerificationSubject, ending: RunEnding): void;

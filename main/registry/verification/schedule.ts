@@ -12,15 +12,15 @@ export interface RunMemory {
   readonly deferred: boolean;
   /** The last run skipped a due test inference because no model was loaded. */
   readonly leftOut: boolean;
-  /** When the last run began that made a test inference, or may have. */
+  /** When the last run that made, or may have made, a test inference began. */
   readonly testedTicks: number | null;
   /** Something has changed since the last run began. */
   readonly pulled: boolean;
   /** The owner has requested a run. */
   readonly requested: boolean;
-  /** In a row, since the last run began. */
+  /** Consecutive failures since the last run began. */
   readonly routedFailures: number;
-  /** In [0, 1): spreads the retries, and the second one the test inferences. */
+  /** In [0, 1): the first spreads the retries, the second the test inferences. */
   readonly retryJitter: number;
   readonly inferenceJitter: number;
 }
@@ -34,14 +34,14 @@ export interface Plan {
 
 const LIGHT_MS = 300_000;
 const INFERENCE_MS = 1_800_000;
-/** Pauses after the first failed run in a row, the second …; the last holds for all that follow. */
+/** Pauses after the first consecutive failed run, the second and so on; the last holds for all that follow. */
 const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
 /** A change brings a test inference forward at most once in this time, which spares the GPU. */
 const PULL_MS = 60_000;
-/** The same for a run that makes none: a machine whose engine starts late need not wait for a minute. */
+/** The same for a run without one, so that a machine whose engine starts late need not wait for a minute. */
 const PULL_UNTESTED_MS = 15_000;
-/** A machine that nobody may use yet is checked more often than one that keeps its place. */
+/** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 const ROUTED_FAILURES_PULL = 3;
 
@@ -61,13 +61,13 @@ export function planOf(
   };
 }
 
-/** A periodic test may be skipped; one that has something to find out may not. */
+/** A periodic test may be skipped; one that has to establish a result may not. */
 function inferenceAt(
   nowTicks: number,
   { state, failedRuns, address }: StoredVerification,
   memory: RunMemory,
 ): InferenceOrder {
-  // Nobody may use a loading machine without an address, so its next test is waited for.
+  // A loading machine without an address may not be used, so its next test is urgent.
   const isUrgent = memory.deferred && address === null;
   if (state === 'pending' && !isUrgent && nowTicks < nextTestTicks(memory)) return 'spare';
   const isProven = state === 'verified' && failedRuns === 0;
@@ -96,7 +96,7 @@ function inferenceTicks({ provenTicks, inferenceJitter }: RunMemory): number {
   return (provenTicks ?? -Infinity) + INFERENCE_MS * spread(inferenceJitter);
 }
 
-/** Until then a `pending` machine is looked at without a test inference. */
+/** Until then a `pending` machine is checked without a test inference. */
 function nextTestTicks({ testedTicks }: RunMemory): number {
   return testedTicks === null ? -Infinity : testedTicks + PULL_MS;
 }

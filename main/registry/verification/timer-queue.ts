@@ -10,8 +10,7 @@ export interface TimerQueue {
   set(id: string, ticks: number | 'first'): void;
   remove(id: string): void;
   /**
-   * Removes and returns the next id that is due; null where there is none, and then the timer is set for
-   * the next one.
+   * Removes and returns the next id that is due. If there is none, returns null and sets the timer for the next one.
    */
   next(): string | null;
 }
@@ -58,7 +57,7 @@ export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
         ringAt(-Infinity);
         return;
       }
-      // An id that is due already keeps its place.
+      // An id that is already due keeps its place.
       if (ready.has(id) && ticks <= clock.ticks()) return;
       ready.delete(id);
       later.set(id, ticks);

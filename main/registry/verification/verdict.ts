@@ -7,7 +7,7 @@ export type RunOutcome =
   /** All checks passed but the test inference, which was left out to spare the GPU. */
   | { readonly kind: 'untested'; readonly address: string }
   | { readonly kind: 'failed' }
-  /** Another machine holds its address, or it serves something else than it reports. */
+  /** Another machine has its address, or it serves something other than it reports. */
   | { readonly kind: 'identity_mismatch' }
   | { readonly kind: 'model_mismatch' }
   /** Not ready yet: neither a failure nor a success. */
@@ -19,10 +19,7 @@ export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName
   return new Set(findings.filter(({ check }) => check.passed).map(({ check }) => check.name));
 }
 
-/**
- * `firstInference`: no test inference was made before, so that a time-out may mean that the model was being
- * loaded.
- */
+/** `firstInference`: no test inference was made before, so a time-out may mean that the model was being loaded. */
 export function verdictOf(findings: readonly Finding[], firstInference: boolean): RunOutcome {
   const passed = passedNames(findings);
   const failed = CHECK_NAMES.filter((name) => !passed.has(name));
@@ -65,7 +62,7 @@ function addressOf(findings: readonly Finding[]): string | null {
     isAmong(passing(CHECKS.inference, findings)),
   );
   const listing = answering.filter(isAmong(passing(CHECKS.model, findings)));
-  // All are proved to be the same machine, so one that answers will do where none does both.
+  // All are proved to be the same machine, so if none passes both, one that answers is enough.
   return bestOf(listing.length > 0 ? listing : answering);
 }
 
@@ -97,7 +94,7 @@ function isBetter(a: ProvedAddress, b: ProvedAddress): boolean {
   return a.latencyMs < b.latencyMs;
 }
 
-/** Failed runs in a row after which a verified machine still keeps its place. */
+/** Consecutive failed runs after which a verified machine still keeps its place. */
 const FAILED_RUNS_ALLOWED = 2;
 
 /** The verification to store after a run. */
@@ -120,7 +117,7 @@ export function settled(
         address: outcome.address,
       };
     case 'untested':
-      // A machine that never answered a test is not used before it has.
+      // A machine is not used before it has answered a test.
       return { ...shown, ...pendingAt(before.address === null ? null : outcome.address) };
     case 'loading':
     case 'busy':
@@ -141,7 +138,7 @@ export function settled(
 const pendingAt = (address: string | null) =>
   ({ state: 'pending', failedRuns: 0, address }) as const;
 
-/** From the model lists of this run; kept where the engine does not report it. */
+/** From the model lists of this run; kept if the engine does not report it. */
 function ownerAmong(
   findings: readonly Finding[],
   { ownedBy: before }: StoredVerification,
@@ -151,7 +148,7 @@ function ownerAmong(
   return ownedBy === undefined ? {} : { ownedBy };
 }
 
-/** `none` where no test inference was made. */
+/** `none` if no test inference was made. */
 type InferenceEnding = 'passed' | 'failed' | 'none';
 
 /** Results carried over from an earlier run do not count. */
@@ -164,12 +161,12 @@ export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';
 }
 
-/** What the schedule keeps of a finished run. */
+/** What the schedule remembers of a finished run. */
 export interface RunEnding {
   /** The machine is loading or busy. */
   readonly deferred: boolean;
-  /** What came of its test inferences. */
+  /** The result of its test inferences. */
   readonly inference: InferenceEnding;
-  /** One was due and left out, for no model was loaded. */
+  /** A test inference was due but left out, because no model was loaded. */
   readonly leftOut: boolean;
 }

@@ -11,8 +11,8 @@ import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.t
 export interface Verifier extends VerifierPort {
   start(): void;
   /**
-   * Reports the end of a request that was routed to a provider. An unexplained 4xx counts as failed: three in a row
-   * have the machine asked, so that one that refuses what others serve does not stay.
+   * Reports the end of a request that was routed to a provider. An unexplained 4xx counts as failed: after three in a
+   * row the machine is checked, so that one that refuses what others serve is not kept.
    */
   routed(id: string, result: 'served' | 'failed'): void;
   /** Aborts all runs; resolves once none is left. */
@@ -28,9 +28,12 @@ interface VerifierDeps extends RunEdges {
 
 /** Concurrent runs, over all providers. */
 const MAX_RUNS = 4;
-/** When a machine is looked at again that was silent or paused at its deadline. */
-const LOOK_AGAIN_MS = 30_000;
-/** How long a gateway of a pool leaves a machine to the others: to the one that hears it, and to one that verifies it. */
+/** When a machine that was silent or paused at its deadline is checked again. */
+const RECHECK_MS = 30_000;
+/**
+ * How long a gateway of a pool leaves a machine to the others: the one that receives its heartbeats, or one that is
+ * verifying it.
+ */
 const OTHERS_FIRST_MS = 2000;
 
 interface Run {
@@ -45,7 +48,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   const queue = createTimerQueue(clock, fill);
   const runs = new Map<string, Run>();
 
-  /** Sets a provider's next deadline; during a run this is left to its end. */
+  /** Sets a provider's next deadline; during a run, its end does this. */
   function arm(subject: VerificationSubject): void {
     if (runs.has(subject.id)) return;
     if (history.isRequested(subject)) return queue.set(subject.id, 'first');
@@ -64,7 +67,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   function startIfDue(id: string): void {
     const subject = host.subject(id);
     if (subject === null) return forget(id);
-    if (!subject.isReachable) return queue.set(id, clock.ticks() + LOOK_AGAIN_MS);
+    if (!subject.isReachable) return queue.set(id, clock.ticks() + RECHECK_MS);
     // The plan may be out of date: requests were served, or a model was loaded.
     if (history.plan(subject).dueInMs > 0) return arm(subject);
     const controller = new AbortController();
@@ -127,11 +130,11 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
 interface Verified {
   readonly subject: VerificationSubject;
-  /** Null where the run was aborted. */
+  /** Null if the run was aborted. */
   readonly ending: RunEnding | null;
 }
 
-/** Makes a run, unless it is no longer due: another gateway may have verified the machine meanwhile. */
+/** Makes a run, unless it is no longer due because another gateway has verified the machine in the meantime. */
 async function runIfDue(
   of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'lease'>,
   history: RunHistory,
@@ -145,18 +148,18 @@ async function runIfDue(
   history.begin(subject);
   const { signal, lease } = of;
   const order = { subject, inference, firstInference, signal, lease };
-  return { subject, ending: await verifyOrBreak(order, edges) };
+  return { subject, ending: await verifySafely(order, edges) };
 }
 
 interface VerificationOrder extends RunOrder {
   readonly firstInference: boolean;
-  /** Left out where there is no pool. */
+  /** Left out without a pool. */
   readonly lease: Lease | undefined;
 }
 
 type VerifyEdges = RunEdges & { readonly host: VerifierHost; readonly log: Log };
 
-async function verifyOrBreak(
+async function verifySafely(
   order: VerificationOrder,
   edges: VerifyEdges,
 ): Promise<RunEnding | null> {
@@ -167,7 +170,7 @@ async function verifyOrBreak(
   } catch (error) {
     log('error', 'verification_broken', { provider: id, error: nameOf(error) });
     host.verifying(id, false);
-    // A run that broke off may have made its test inference.
+    // A run that failed may have made its test inference.
     return { deferred: false, inference: 'failed', leftOut: false };
   }
 }
@@ -205,8 +208,8 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
 }
 
 /**
- * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost;
- * `elsewhere` where another one is doing it. Where there is no pool, it begins at once.
+ * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost; `elsewhere` if
+ * another one is doing it. Without a pool, it starts at once.
  */
 async function withLease<T>(
   host: Pick<VerifierHost, 'lease'>,

@@ -53,7 +53,7 @@ function taking({ pool }: SharedStore) {
   const port = {
     gateway: pool.gateway.id,
     tell: (news: PoolTold) => pool.tell(news),
-    isAway: () => pool.standing().database === 'away',
+    isAway: () => pool.status().database === 'away',
     onNews: (listener: () => void) => pool.onNews(listener),
     digest: (text: string) => `of ${text.length}`,
   };
@@ -167,7 +167,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () =>
     await expect.poll(() => b.inFlightAt('prv_1')).toBe(1);
     await postgres.kill();
     await expect
-      .poll(() => all.map(({ pool }) => pool.standing().database))
+      .poll(() => all.map(({ pool }) => pool.status().database))
       .toEqual(['away', 'away']);
     fail('prv_2');
     await postgres.start();

@@ -50,7 +50,7 @@ async function scene() {
   return { url, a, b, agent };
 }
 
-const databaseOf = ({ pool }: PooledRegistry) => pool.standing().database;
+const databaseOf = ({ pool }: PooledRegistry) => pool.status().database;
 
 describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
   test('a killed one: routing goes on, nothing is acknowledged, and what was heard is caught up', async () => {
@@ -125,7 +125,9 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       const writes = Array.from({ length: 7000 }, (_, n) => a.store.write([document('n', `${n}`)]));
       const results = await Promise.all(writes);
       const told = results.map((result) => (result.kind === 'unwritten' ? result.message : ''));
-      expect(told.filter((text) => text.includes('Too much waits')).length).toBeGreaterThan(1000);
+      expect(
+        told.filter((text) => text.includes('Too many writes are waiting')).length,
+      ).toBeGreaterThan(1000);
       expect(told.every((text) => text !== '')).toBe(true);
     } finally {
       postgres.resume();

@@ -172,7 +172,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
     ]);
     expect(results.map(({ kind }) => kind)).toEqual(['written', 'unwritten', 'written']);
     expect(results[1]).toMatchObject({
-      message: expect.stringContaining('did not take this change'),
+      message: expect.stringContaining('refused this change'),
     });
     expect((await reopened()).documents).toEqual({ before: '1', after: '1' });
   });

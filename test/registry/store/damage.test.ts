@@ -93,7 +93,7 @@ test('the owner is told of a file that was set aside, by the answer and in the l
   const path = filledFile();
   overwrite(path, 0, noise(PAGE));
   const { store, warning, lines } = await openTestStore(path);
-  expect(warning).toContain('other machines have to be added again');
+  expect(warning).toContain('add the other machines again');
   expect(lines).toEqual([`store_damaged ${JSON.stringify({ error: warning })}`]);
   await keep(store, put());
 });
@@ -159,7 +159,7 @@ test('a file whose log is gone with some of its machines keeps the others and sa
   for (const suffix of ['', '.machines']) copyFileSync(source + suffix, path + suffix);
   const { state, warning } = openHere(path);
   expect(state.providers.map(({ id }) => id)).toEqual(['prv_a', 'prv_b']);
-  expect(warning).toContain('holds 2 of 3 machines: the others have to be added again');
+  expect(warning).toContain('holds 2 of 3 machines: add the others again');
   expect(existsSync(ASIDE(path))).toBe(false);
 });
 

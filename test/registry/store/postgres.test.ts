@@ -101,7 +101,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const { opened, lines } = await openingShared(url, 'gw_a', { times: IMPATIENT });
     expect(opened).toMatchObject({
       kind: 'open',
-      warning: expect.stringMatching(/does not let Switchyard in.*\(28P01\)/),
+      warning: expect.stringMatching(/refuses access.*\(28P01\)/),
       state: { providers: [] },
     });
     const said = JSON.stringify([opened, lines]);

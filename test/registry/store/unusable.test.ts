@@ -40,7 +40,7 @@ test('a file that another program holds is locked, and opens once it lets go', a
   const { reason, message } = await unusable(path);
   expect(reason).toBe('locked');
   expect(message).toBe(
-    `The registry's database ${path} is in use by another program: end that program, such as a second Switchyard (SQLITE_BUSY).`,
+    `The registry's database ${path} is in use by another program, such as a second Switchyard: stop that program (SQLITE_BUSY).`,
   );
   other.exec('ROLLBACK');
   expect((await openTestStore(path)).state.providers).toHaveLength(1);
@@ -53,7 +53,7 @@ test('a file that may only be read is read_only, and stays as it is', async () =
   const before = readFileSync(path);
   const { reason, message } = await unusable(path);
   expect(reason).toBe('read_only');
-  expect(message).toContain(`${path} may not be written: give the user that runs Switchyard`);
+  expect(message).toContain(`${path} is not writable: give the user that runs Switchyard`);
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
@@ -87,7 +87,7 @@ test('a folder, a device or a file for a folder in place of the file is an answe
   writeFileSync(join(folder, 'file'), '');
   expect(await unusable(join(folder, 'file', 'registry.db'))).toMatchObject({
     reason: 'failed',
-    message: expect.stringContaining('the folder that it belongs in is a file, move that away'),
+    message: expect.stringContaining('its folder is a file, move that away'),
   });
 });
 

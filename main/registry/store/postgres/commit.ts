@@ -9,9 +9,9 @@ import { explainDatabase } from './failures.ts';
 export const CHANNEL = 'switchyard_pool';
 
 /*
- * A batch is one statement, so that no gateway can stop between two of a transaction and hold up the others. The
- * functions are those of a session: gateways of two versions bring their own. The row of the pool is locked first,
- * so commits follow each other, and their revisions become visible in order.
+ * A batch is one statement, so that no gateway can stop in the middle of a transaction and block the others. The
+ * functions belong to the session, so that gateways of different versions each have their own. The row of the pool is
+ * locked first, so that commits are serialised and their revisions become visible in order.
  */
 const FUNCTIONS = `
 CREATE OR REPLACE FUNCTION pg_temp.refuse(reason text, detail text) RETURNS void LANGUAGE plpgsql AS $$
@@ -78,7 +78,7 @@ BEGIN
       PERFORM pg_temp.put_provider(c->>'part', r, me);
     WHEN 'provider_removed' THEN
       DELETE FROM switchyard.providers WHERE id = c->>'id';
-      -- One that is held stays: the machine may join again while a gateway does not know yet that it was removed.
+      -- A lease that is held is kept: the machine may join again before every gateway knows that it was removed.
       DELETE FROM switchyard.leases WHERE name = 'verify ' || (c->>'id') AND until < clock_timestamp();
       INSERT INTO switchyard.removals (kind, id, revision) VALUES ('provider', c->>'id', rev);
       DELETE FROM switchyard.removals WHERE removed_at < clock_timestamp() - interval '1 hour';
@@ -121,7 +121,7 @@ BEGIN
   RETURN results;
 END $$;`;
 
-/** Who writes: `run` names this run of the gateway, `home` the gateway over all its runs. */
+/** The writing gateway: `run` identifies this run of it, `home` the gateway across its runs. */
 export interface PoolWriter {
   readonly run: string;
   readonly home: string;
@@ -194,7 +194,7 @@ function rowOf(provider: StoredProvider, home: string): object {
   };
 }
 
-/** PostgreSQL takes neither NUL nor half a surrogate pair in a text. */
+/** PostgreSQL accepts neither NUL nor a lone surrogate in a text. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

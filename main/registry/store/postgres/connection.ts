@@ -2,14 +2,14 @@ import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { createTurns } from '../../../platform/async.ts';
 
-/** One connection to the database. Whatever fails on it ends it: its owner opens another one. */
+/** One connection to the database. Any failure ends it, and its owner opens another one. */
 export interface Connection {
   /** Runs one statement; rejects with a database error, or once `timeoutMs` have passed. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs statements without parameters. */
   run(sql: string): Promise<void>;
   readonly lost: Promise<void>;
-  /** Ends it at once, whether or not the server still answers. */
+  /** Closes it at once, whether or not the server still answers. */
   destroy(): void;
 }
 
@@ -17,7 +17,7 @@ interface ConnectionOptions {
   readonly url: string;
   /** Longest wait for each answer. */
   readonly timeoutMs: number;
-  /** The same for the connection; left out: as long. */
+  /** Longest wait for the connection; by default the same. */
   readonly connectMs?: number;
   readonly onNotification?: (channel: string, payload: string) => void;
 }
@@ -34,14 +34,14 @@ export async function connect({
     application_name: 'switchyard',
     connectionTimeoutMillis: connectMs,
     query_timeout: timeoutMs,
-    // The server gives up as well, so that nothing goes on there that nobody waits for.
+    // The server gives up too, so that it does not go on with work that nobody waits for.
     statement_timeout: timeoutMs,
     idle_in_transaction_session_timeout: timeoutMs,
     keepAlive: true,
     stream: () => socket,
   });
   const lost = Promise.withResolvers<void>();
-  // Without a listener an error would end the thread; each query that waits gets it as well.
+  // Without a listener an error would end the thread; each waiting query is rejected with it too.
   client.on('error', () => socket.destroy());
   client.on('end', () => lost.resolve());
   socket.on('close', () => lost.resolve());
@@ -53,7 +53,7 @@ export async function connect({
     socket.destroy();
     throw error;
   }
-  /** A connection runs one statement at a time; the others wait here for their turn. */
+  /** A connection runs one statement at a time; others wait their turn here. */
   const inTurn = createTurns();
   return {
     async query<Row>(text: string, values: readonly unknown[] = []) {

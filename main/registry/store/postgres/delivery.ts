@@ -1,16 +1,16 @@
 /** Hands messages to the gateway's thread, one at a time. */
 export interface Delivery<Message> {
-  /** Resolves once that thread has taken it. */
+  /** Resolves once that thread has processed it. */
   send(message: Message): Promise<void>;
-  /** That thread has taken the last one, and then done what else it had to do. */
+  /** That thread has processed the last message and everything else that was waiting there. */
   taken(): void;
   /** Resolves once nothing waits. */
   idle(): Promise<void>;
 }
 
 /**
- * A port hands over all that waits in it within one turn of the event loop, however it was cut. So the next message is
- * posted once the last was taken.
+ * A port delivers all waiting messages within one turn of the event loop, however small they are. So each message is
+ * posted only after the last one was processed.
  */
 export function createDelivery<Message>(post: (message: Message) => void): Delivery<Message> {
   const waiting: { readonly message: Message; readonly done: () => void }[] = [];

@@ -6,16 +6,16 @@ import type { Connection } from './connection.ts';
 /** The channel on which changed circuits are announced. */
 export const NEWS_CHANNEL = 'switchyard_news';
 
-/** The figures of a gateway that says nothing for this long no longer count. */
+/** The figures of a gateway that has been silent for this long no longer count. */
 const FIGURES_MS = 5000;
-/** How long another gateway's wish for a probe is remembered. */
+/** How long another gateway's request for a probe is remembered. */
 const WANTED_MS = 2500;
 
-/** Any number will do, as long as nobody else takes the same; not that of the migrations. */
+/** Any number that no other program uses, and other than that of the migrations. */
 const LOCK = 7_919_004_202;
 
 /*
- * One statement, and a function of the session, as commits are. Who changes circuits waits for those who do, so that
+ * One statement, with functions of the session, as for commits. Gateways change circuits one after another, so that
  * versions become visible in order. No circuit is open for longer than a day.
  */
 const FUNCTIONS = `
@@ -46,7 +46,7 @@ BEGIN
   END IF;
 END $$;
 
--- In the order of names, so that two gateways never wait for each other.
+-- In the order of names, so that two gateways cannot deadlock.
 CREATE OR REPLACE FUNCTION pg_temp.put_claims(wished text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM switchyard.probes WHERE run = me AND name = ANY(released);
@@ -102,7 +102,7 @@ const answerSchema = z.object({
   claims: z.array(z.object({ name: z.string(), isWanted: z.boolean() })),
 });
 
-/** Tells the other gateways, and hears what they have told; `run` names this one. */
+/** Sends this gateway's news to the others and receives theirs; `run` identifies this gateway. */
 export async function exchange(
   connection: Connection,
   { claims, released, ...told }: PoolTold,
@@ -116,11 +116,11 @@ export async function exchange(
   return { ...heard, circuits: heard.circuits.flatMap(circuitOf) };
 }
 
-/** Models are named by callers, errors by upstreams. */
+/** Model names come from callers and errors from upstreams, so they may hold anything. */
 const storableTexts = (_key: string, value: unknown) =>
   typeof value === 'string' ? storable(value) : value;
 
-/** None where a newer version writes what this one cannot read. */
+/** None if a newer version has written what this one cannot read. */
 function circuitOf({
   version,
   isOwn,

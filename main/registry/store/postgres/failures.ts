@@ -1,10 +1,10 @@
 import { codeOf } from '../../../platform/errors.ts';
 
-/** Holds nothing of the data that was written and nothing of the address, so that it may be shown and logged. */
+/** Contains neither written data nor the address, so it may be shown and logged. */
 export interface DatabaseFailure {
   /** SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) or the name of an errno. */
   readonly code: string;
-  /** `refused`: the change itself cannot be stored; `away`: nothing was answered; `denied`: a person has to act. */
+  /** `refused`: the change itself cannot be stored; `away`: there was no answer; `denied`: a person has to act. */
   readonly kind: 'refused' | 'away' | 'denied' | 'full';
 }
 
@@ -25,14 +25,14 @@ function kindOf(code: string): DatabaseFailure['kind'] {
 }
 
 const FIXES: Readonly<Record<DatabaseFailure['kind'], string>> = {
-  refused: 'did not take this change',
-  away: 'does not answer: start it, or see whether this machine reaches it',
+  refused: 'refused this change',
+  away: 'does not answer: start it, or check whether this machine can reach it',
   denied:
-    'does not let Switchyard in: see that the database is there, that the user and the password are right, and that the user may create a schema',
+    'refuses access: check that the database exists, that the user and the password are right, and that the user may create a schema',
   full: 'cannot grow: the disk is full, free some space on it',
 };
 
-/** What happened and what to do, for people; `shown` is the address without what is secret in it. */
+/** What happened and what to do, human-readable; `shown` is the address without its secrets. */
 export function explainDatabase({ kind, code }: DatabaseFailure, shown: string): string {
   return `The pool's database ${shown} ${FIXES[kind]} (${code}).`;
 }

@@ -4,7 +4,7 @@ import type { Session } from './session.ts';
 
 /** A lease lasts for five of these. */
 const RENEW_MS = 2000;
-/** How soon it is noticed that a lease could not be renewed. */
+/** How soon a lease that could not be renewed is detected. */
 const WATCH_MS = 250;
 
 interface KeeperEdges {
@@ -14,7 +14,7 @@ interface KeeperEdges {
   readonly onLost: (name: string) => void;
 }
 
-/** Renews what this gateway holds, apart from the reading, which may be of all machines and take its time. */
+/** Renews this gateway's leases independently of reading, which may cover all machines and take long. */
 export function keepLeases(
   leases: Leases,
   { clock, session, onFailure, onLost }: KeeperEdges,

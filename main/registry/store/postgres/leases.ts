@@ -4,7 +4,7 @@ import type { PoolTimes } from './times.ts';
 
 /** The rights of this gateway to do what only one may do at a time. */
 export interface Leases {
-  /** The number of the lease, higher than of any before; null while another gateway holds it. */
+  /** The fence of the lease, higher than any before; null while another gateway holds it. */
   take(
     connection: Connection,
     name: string,
@@ -13,7 +13,7 @@ export interface Leases {
   renew(connection: Connection): Promise<void>;
   release(connection: Connection | null, name: string): Promise<void>;
   releaseAll(connection: Connection): Promise<void>;
-  /** Those that could not be renewed in time; they are held no longer. */
+  /** The leases that could not be renewed in time, and are no longer held. */
   expired(): readonly string[];
 }
 
@@ -35,8 +35,8 @@ export function createLeases(
     connection: Connection,
     leases: readonly (readonly [string, HeldLease])[],
   ): Promise<void> {
-    // The row stays, because its fence must not start over. A statement may arrive late, after this gateway has taken
-    // the lease again.
+    // The row is kept, because its fence must not restart. The fence is compared, because a statement may arrive late,
+    // after this gateway has taken the lease again.
     await connection.query(
       `UPDATE switchyard.leases SET until = '-infinity'
        WHERE holder = $1 AND (name, fence) IN (SELECT * FROM unnest($2::text[], $3::bigint[]))`,

@@ -1,21 +1,16 @@
 import type { Connection } from './connection.ts';
-import {
-  type GatewayFigures,
-  type GatewayInPool,
-  NO_TOTALS,
-  type PoolStanding,
-} from './protocol.ts';
+import { type GatewayFigures, type GatewayInPool, NO_TOTALS, type PoolStatus } from './protocol.ts';
 
-type Members = Pick<PoolStanding, 'gateways' | 'totals'>;
+type Members = Pick<PoolStatus, 'gateways' | 'totals'>;
 
-/** Says that this gateway is there and what it does, and hears of the others. */
+/** Reports this gateway and its figures, and reads those of the others. */
 export async function meet(
   connection: Connection,
   { id, run, host, version }: GatewayInPool,
   figures: GatewayFigures & { readonly revision: number },
 ): Promise<Members> {
   const { revision, machines, verified, in_flight, requests, answers, fallbacks, tokens } = figures;
-  // A gateway that was killed counts on from what it saved last, which may be less than it told.
+  // A gateway that was killed continues from the counts that it saved last, which may be lower than those it reported.
   await connection.query(
     `INSERT INTO switchyard.gateways AS g
        (id, run, host, version, revision, machines, verified, in_flight, requests, answers, fallbacks, tokens)
@@ -45,8 +40,8 @@ export async function meet(
 }
 
 /**
- * One statement sees one moment, so that the gateways add up to the totals. A gateway that was not there for a day is
- * left out, but what it has served was served.
+ * One statement sees one moment, so that the gateways add up to the totals. A gateway not seen for a day is left out,
+ * but still counts in the totals.
  */
 async function readMembers(connection: Connection): Promise<Members> {
   const [members] = await connection.query<Members>(

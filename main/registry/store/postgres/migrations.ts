@@ -4,8 +4,8 @@ import type { Connection } from './connection.ts';
 export interface Migration {
   readonly sql: string;
   /**
-   * The oldest schema whose programs may go on with the database after this step. Gateways are replaced one after
-   * another, so a step leaves the version before it working.
+   * The oldest schema whose programs can still use the database after this step. Gateways are updated one after
+   * another, so a step must keep the version before it working.
    */
   readonly worksWith: number;
 }
@@ -92,7 +92,7 @@ CREATE TABLE switchyard.circuits (
   version bigint NOT NULL,
   run text NOT NULL,
   state text NOT NULL,
-  -- Times in the state are left from here on, by the clock of the database.
+  -- Times in the state are durations from here on, by the clock of the database.
   written_at timestamptz NOT NULL
 );
 CREATE INDEX circuits_version ON switchyard.circuits (version);
@@ -128,9 +128,7 @@ ALTER TABLE switchyard.gateways
   },
 ];
 
-/**
- * One row: the schema, the number of the last commit, and a digest that gives away a gateway with another secret.
- */
+/** One row: the schema, the number of the last commit, and a digest that reveals a gateway with another secret. */
 const FOUNDATION = `
 CREATE SCHEMA IF NOT EXISTS switchyard;
 CREATE TABLE IF NOT EXISTS switchyard.pool (
@@ -142,7 +140,7 @@ CREATE TABLE IF NOT EXISTS switchyard.pool (
 );
 INSERT INTO switchyard.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
 
-/** Any number will do, as long as no other program takes the same. */
+/** Any number that no other program uses. */
 const LOCK = 7_919_004_201;
 
 export type Migrated =
@@ -201,7 +199,7 @@ interface PoolRow {
   readonly secret_digest: string | null;
 }
 
-/** Looked at first, because a user who may only write the tables may not create them. */
+/** Checked first, because a user who may write the tables need not be allowed to create them. */
 async function hasFoundation(connection: Connection): Promise<boolean> {
   const [row] = await connection.query<{ readonly there: boolean }>(
     `SELECT to_regclass('switchyard.pool') IS NOT NULL AS there`,

@@ -11,8 +11,8 @@ type OpenedSharedStore =
   | Extract<OpenedStore, { readonly kind: 'unusable' }>;
 
 /**
- * Opens a PostgreSQL that several gateways share, in a worker thread. One that does not answer is waited for in the
- * background; `unusable` is one that a person has to do something about.
+ * Opens a PostgreSQL that several gateways share, in a worker thread. If it does not answer, it is waited for in the
+ * background; `unusable` means that a person has to act.
  */
 export async function openSharedStore(data: PoolWorkerData, log: Log): Promise<OpenedSharedStore> {
   const worker = new Worker(workerUrl(), { workerData: data });

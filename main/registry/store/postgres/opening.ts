@@ -4,11 +4,11 @@ import type { StoredState } from '../store.ts';
 import type { PoolChanges } from './protocol.ts';
 import type { PoolTimes } from './times.ts';
 
-/** What is read before the registry is there to take it. */
+/** Collects what is read before the registry exists. */
 export interface PoolOpening {
   isOver(): boolean;
   add(changes: PoolChanges): void;
-  /** The registry begins with what was read. */
+  /** The registry starts with what was read. */
   complete(warning: string | null): void;
   refuse(opening: Extract<StoreOpening, { readonly kind: 'unusable' }>): void;
   cancel(): void;

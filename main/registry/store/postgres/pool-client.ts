@@ -9,27 +9,27 @@ import {
   type PoolChanges,
   type PoolReply,
   type PoolRequest,
-  type PoolStanding,
+  type PoolStatus,
 } from './protocol.ts';
 
-/** What the gateways of a pool share, as this one sees it; nothing here waits for the database to come back. */
+/** What the gateways of a pool share, as this one sees it; no call waits for a database that does not answer. */
 export interface Pool {
   /** This gateway. */
   readonly gateway: GatewayInPool;
-  standing(): PoolStanding;
-  /** What the others see of this gateway from now on. */
+  status(): PoolStatus;
+  /** Sets the figures that the others see of this gateway. */
   show(figures: GatewayFigures): void;
   /** Called with what any gateway has changed. */
   onChanges(listener: (changes: PoolChanges) => void): void;
-  /** Called when the database comes or goes, and every now and then. */
-  onStanding(listener: (standing: PoolStanding) => void): void;
-  /** Null while another gateway holds it or the database is away. */
+  /** Called when the database starts or stops answering, and regularly in between. */
+  onStatus(listener: (status: PoolStatus) => void): void;
+  /** Null while another gateway holds the lease or the database does not answer. */
   lease(name: string, subject?: LeaseSubject): Promise<Lease | null>;
-  /** Resolves once this gateway knows what was committed before the call, or the database is away. */
+  /** Resolves once this gateway has read what was committed before the call, or the database does not answer. */
   refresh(): Promise<void>;
-  /** Tells the other gateways, and hears what they have told; null where the database is away. */
+  /** Sends news to the other gateways and receives theirs; null if the database does not answer. */
   tell(told: PoolTold): Promise<PoolHeard | null>;
-  /** Called when another gateway has told something. */
+  /** Called when another gateway has sent news. */
   onNews(listener: () => void): void;
 }
 
@@ -39,16 +39,16 @@ export interface LeaseSubject {
   readonly fence: number;
 }
 
-/** The right to do what one gateway does at a time. */
+/** The right to do what only one gateway may do at a time. */
 export interface Lease {
-  /** Higher than that of any lease of this name before. */
+  /** Higher than that of any earlier lease of this name. */
   readonly fence: number;
-  /** Aborts when it could not be renewed. */
+  /** Aborts when the lease could not be renewed in time. */
   readonly lost: AbortSignal;
   release(): void;
 }
 
-const UNKNOWN: PoolStanding = {
+const UNKNOWN: PoolStatus = {
   database: 'away',
   problem: null,
   gateways: [],
@@ -58,11 +58,11 @@ const UNKNOWN: PoolStanding = {
 /** This thread's side of what the gateways share; the store is another client of the same thread. */
 export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
-  const standingListeners: ((standing: PoolStanding) => void)[] = [];
+  const statusListeners: ((status: PoolStatus) => void)[] = [];
   const newsListeners: (() => void)[] = [];
   const asked = createAsked(worker);
   const held = createHeldLeases((name) => asked.tell({ kind: 'release', name }));
-  let standing = UNKNOWN;
+  let status = UNKNOWN;
 
   worker.on('message', (reply: PoolReply) => {
     switch (reply.kind) {
@@ -71,8 +71,8 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         return taken(reply.kind);
       case 'settled':
         return taken(reply.kind);
-      case 'standing':
-        return note(reply.standing);
+      case 'status':
+        return note(reply.status);
       case 'leased':
         return asked.answer(reply.id, reply.fence);
       case 'lost':
@@ -91,28 +91,28 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   });
   worker.on('exit', () => held.loseAll());
 
-  /** After whatever else this thread has to do. */
+  /** Sent after everything else that waits in this thread. */
   function taken(what: PacedReply['kind']): void {
     setImmediate(() => asked.tell({ kind: 'taken', what }));
   }
 
-  function note(now: PoolStanding): void {
-    if (now.database !== standing.database) {
+  function note(now: PoolStatus): void {
+    if (now.database !== status.database) {
       if (now.database === 'away') log('error', 'pool_away', { error: now.problem });
       else log('info', 'pool_connected');
     }
-    standing = now;
-    for (const listener of standingListeners) listener(now);
+    status = now;
+    for (const listener of statusListeners) listener(now);
   }
 
   return {
     gateway,
-    standing: () => standing,
+    status: () => status,
     show: (figures) => asked.tell({ kind: 'figures', figures }),
     onChanges: (listener) => void changeListeners.push(listener),
-    onStanding: (listener) => void standingListeners.push(listener),
+    onStatus: (listener) => void statusListeners.push(listener),
     async lease(name, subject) {
-      if (standing.database === 'away') return null;
+      if (status.database === 'away') return null;
       const fence = await asked.ask<number>((id) => ({
         kind: 'lease',
         id,
@@ -122,17 +122,17 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       return fence === null ? null : held.add(name, fence);
     },
     async refresh() {
-      if (standing.database === 'connected') await asked.ask((id) => ({ kind: 'refresh', id }));
+      if (status.database === 'connected') await asked.ask((id) => ({ kind: 'refresh', id }));
     },
     async tell(told) {
-      if (standing.database === 'away') return null;
+      if (status.database === 'away') return null;
       return asked.ask<PoolHeard>((id) => ({ kind: 'tell', id, told }));
     },
     onNews: (listener) => void newsListeners.push(listener),
   };
 }
 
-/** Questions to the thread of the database, each of which is answered, whatever becomes of it. */
+/** Requests to the database thread; each is answered, whatever happens to that thread. */
 function createAsked(worker: Worker) {
   const waiting = new Map<number, (answer: unknown) => void>();
   let lastId = 0;
@@ -147,7 +147,7 @@ function createAsked(worker: Worker) {
   };
   return {
     tell,
-    /** The answer is one to the request's kind. */
+    /** The type of the answer follows from the request's kind. */
     ask<Answer>(request: (id: number) => PoolRequest): Promise<Answer | null> {
       if (isEnded) return Promise.resolve(null);
       const id = (lastId += 1);

@@ -5,13 +5,13 @@ import { readChanges } from './reading.ts';
 import type { PoolChanges, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
-/** Reads what all gateways have committed, when it is announced and every now and then. */
+/** Reads what all gateways have committed: when it is announced, and regularly. */
 export interface PoolReader {
-  /** Everything, for a session that has just begun; resolves once it is read. */
+  /** Reads everything, for a new session; resolves once it is read. */
   begin(session: Session): Promise<void>;
   /** Something may have been committed. */
   wake(): void;
-  /** Resolves once all is read that was committed before the call, or the database is away. */
+  /** Resolves once everything committed before the call is read, or the database does not answer. */
   refresh(): Promise<void>;
   revision(): number;
 }
@@ -20,12 +20,12 @@ interface ReaderDeps {
   readonly data: PoolWorkerData;
   readonly clock: Clock;
   readonly session: () => Session | null;
-  /** Resolves once they are taken. */
+  /** Resolves once they are applied. */
   readonly onChanges: (changes: PoolChanges) => Promise<void>;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Announcements within this time are read together: of many machines there are some at any moment. */
+/** Announcements within this time are read together, because many machines cause some at any moment. */
 const GATHER_MS = 100;
 /** Removals are kept for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
@@ -35,9 +35,9 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   const writer = writerOf(data);
   let revision = -1;
   let readTicks = -Infinity;
-  // Of two readings at once, the older could bring back what the newer has seen removed.
+  // One at a time: of two concurrent readings, the older could bring back what the newer one has removed.
   const inTurn = createTurns();
-  /** It begins when those before it have ended, and sees what was committed until then. */
+  /** The reading that waits: it starts when earlier ones have ended, and sees what was committed until then. */
   let queued: Promise<void> | null = null;
   let isArmed = false;
 
@@ -55,7 +55,7 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
     readTicks = startedTicks;
   }
 
-  /** However many ask, one waits for its turn; a failure gives the session up. */
+  /** Any number of calls share one waiting read; a failure gives up the session. */
   function readAgain(): Promise<void> {
     queued ??= inTurn(async () => {
       queued = null;

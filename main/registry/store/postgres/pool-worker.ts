@@ -16,7 +16,7 @@ import {
   type PoolChanges,
   type PoolReply,
   type PoolRequest,
-  type PoolStanding,
+  type PoolStatus,
   type PoolWorkerData,
 } from './protocol.ts';
 import { readEvents } from './reading.ts';
@@ -27,14 +27,14 @@ import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 /* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
 
-/** How often this gateway looks at the database, whatever was announced. */
+/** How often this gateway reads the database, whatever was announced. */
 const LOOK_MS = 2000;
 
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   const paced = pacedBy(say);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
-  let members: Pick<PoolStanding, 'gateways' | 'totals'> = { gateways: [], totals: NO_TOTALS };
+  let members: Pick<PoolStatus, 'gateways' | 'totals'> = { gateways: [], totals: NO_TOTALS };
   const shown: Parts['shown'] = { figures: NO_FIGURES };
   let cancelLook: (() => void) | null = null;
 
@@ -78,7 +78,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     problem = state.message;
     queue.refuse(problem);
     if (state.kind === 'unusable' && !opening.isOver()) opening.refuse(state);
-    else sayStanding('away');
+    else sayStatus('away');
     if (state.kind === 'unusable') end();
   }
 
@@ -87,25 +87,25 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     await now.reader.query(expired, [clock.now()]);
     keeping.begin(now);
     await reader.begin(now);
-    // First, so that a registry that begins may ask for leases at once.
-    sayStanding('connected');
+    // First, so that a starting registry can ask for leases at once.
+    sayStatus('connected');
     opening.complete(null);
     await look(now);
   }
 
-  function sayStanding(database: 'connected' | 'away'): void {
+  function sayStatus(database: 'connected' | 'away'): void {
     const why = database === 'away' ? problem : null;
-    say({ kind: 'standing', standing: { database, problem: why, ...members } });
+    say({ kind: 'status', status: { database, problem: why, ...members } });
   }
 
-  /** Reads what this gateway may have missed, and meets the others. */
+  /** Reads what this gateway may have missed, and exchanges figures with the others. */
   async function look(now: Session): Promise<void> {
     if (session() !== now) return;
     await reader.refresh();
     if (session() !== now) return;
     const figures = { ...shown.figures, revision: reader.revision() };
     members = await meet(now.reader, data.gateway, figures);
-    sayStanding('connected');
+    sayStatus('connected');
     cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
   }
 
@@ -134,8 +134,8 @@ function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[
 }
 
 /**
- * What this gateway wrote is answered before it is read: its memory knows then who has joined, and has taken back what
- * could not be written.
+ * The results of this gateway's own writes are delivered before what was read: its memory then knows who has joined,
+ * and has undone what could not be written.
  */
 async function tellIn({ settled, changes: delivery }: Paced, changes: PoolChanges): Promise<void> {
   await settled.idle();
@@ -156,7 +156,7 @@ interface Parts {
   readonly problem: () => string;
 }
 
-/** Never rejects: what fails on a session gives it up, and is answered. */
+/** Never rejects: a failure gives up the session, and the request is still answered. */
 async function answer(request: PoolRequest, parts: Parts, end: () => void): Promise<void> {
   const { session, queue, reader, leases, say } = parts;
   switch (request.kind) {
@@ -165,7 +165,7 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
     case 'taken':
       return parts.paced[request.what].taken();
     case 'events': {
-      // A history shows what was written before it was asked for.
+      // A history must show what was written before it was requested.
       await queue.drained();
       const { id, providerId, limit } = request;
       const read = ({ writer }: Session) => readEvents(writer, providerId, limit);

@@ -7,34 +7,34 @@ import type { PoolTimes } from './times.ts';
 
 export interface PoolWorkerData {
   readonly url: string;
-  /** The address as it may be shown. */
+  /** The address without its secrets. */
   readonly shown: string;
   readonly gateway: GatewayInPool;
-  /** Tells gateways that have another secret, without telling the secret. */
+  /** Reveals gateways that have another secret, but not the secret. */
   readonly secretDigest: string;
   /** Left out: `POOL_TIMES`. */
   readonly times?: PoolTimes;
 }
 
-/** Who this gateway is to the others. */
+/** How the other gateways identify this one. */
 export interface GatewayInPool {
   /** The same across restarts. */
   readonly id: string;
-  /** Of this run alone. */
+  /** Identifies this run. */
   readonly run: string;
-  /** For people: host and port. */
+  /** Shown to the owner: host and port. */
   readonly host: string;
   readonly version: string;
 }
 
-/** Replies that come in such numbers that the gateway's thread takes them one at a time. */
+/** Replies so numerous that they are delivered to the gateway's thread one at a time. */
 export type PacedReply = Extract<PoolReply, { readonly kind: 'changes' | 'settled' }>;
 
 export type PoolRequest =
   | StoreRequest
-  /** The last reply of that kind was taken. */
+  /** The last reply of that kind was processed. */
   | { readonly kind: 'taken'; readonly what: PacedReply['kind'] }
-  /** Granted only to who knows the last result on `subject`, a provider. */
+  /** Granted only to a gateway that knows the last result of `subject`, a provider. */
   | {
       readonly kind: 'lease';
       readonly id: number;
@@ -42,34 +42,34 @@ export type PoolRequest =
       readonly subject: { readonly id: string; readonly fence: number } | null;
     }
   | { readonly kind: 'release'; readonly name: string }
-  /** What the others are told of this gateway at the next exchange. */
+  /** What the others are told about this gateway at the next exchange. */
   | { readonly kind: 'figures'; readonly figures: GatewayFigures }
-  /** Reads what others have written now instead of soon. */
+  /** Reads at once what others have written. */
   | { readonly kind: 'refresh'; readonly id: number }
-  /** Tells the other gateways, and hears of them. */
+  /** Sends news to the other gateways, and receives theirs. */
   | { readonly kind: 'tell'; readonly id: number; readonly told: PoolTold };
 
 export type PoolReply =
   | StoreReply
   | { readonly kind: 'changes'; readonly changes: PoolChanges }
-  | { readonly kind: 'standing'; readonly standing: PoolStanding }
-  /** Null: another gateway has it, or knows more. */
+  | { readonly kind: 'status'; readonly status: PoolStatus }
+  /** Null: another gateway holds the lease, or has newer data. */
   | { readonly kind: 'leased'; readonly id: number; readonly fence: number | null }
-  /** It could not be renewed in time. */
+  /** The lease could not be renewed in time. */
   | { readonly kind: 'lost'; readonly name: string }
   | { readonly kind: 'refreshed'; readonly id: number }
   | { readonly kind: 'heard'; readonly id: number; readonly heard: PoolHeard | null }
-  /** Another gateway has told something. */
+  /** Another gateway has sent news. */
   | { readonly kind: 'news' };
 
-/** What has changed in the database, this gateway's own changes among it. */
+/** What has changed in the database, including this gateway's own changes. */
 export interface PoolChanges {
   readonly providers: readonly PoolProvider[];
   readonly enrollments: readonly StoredEnrollment[];
   /** By name. */
   readonly documents: Readonly<Record<string, string>>;
   readonly removed: readonly Removed[];
-  /** All ids there are, after a gap too long to know what was removed in it; null otherwise. */
+  /** All existing ids, after a gap too long to know what was removed during it; null otherwise. */
   readonly all: { readonly ids: readonly string[]; readonly revision: number } | null;
 }
 
@@ -82,7 +82,7 @@ export interface Removed {
 
 export interface PoolProvider {
   readonly provider: StoredProvider;
-  /** Since its last heartbeat, by the clock of the database; null before the first. */
+  /** Time since its last heartbeat, by the clock of the database; null before the first. */
   readonly ageMs: number | null;
   /** The record is left out, because this run of this gateway wrote it. */
   readonly isOwnReport: boolean;
@@ -90,13 +90,13 @@ export interface PoolProvider {
   readonly revision: number;
 }
 
-export interface PoolStanding {
+export interface PoolStatus {
   readonly database: 'connected' | 'away';
-  /** For people; null while it is connected. */
+  /** Human-readable; null while it is connected. */
   readonly problem: string | null;
-  /** As of the last look at the database. */
-  readonly gateways: readonly GatewayStanding[];
-  /** Of all gateways that ever were in the pool, as of then. */
+  /** As of the last check of the database. */
+  readonly gateways: readonly GatewayStatus[];
+  /** Of all gateways that were ever in the pool, as of that check. */
   readonly totals: PoolTotals;
 }
 
@@ -113,24 +113,24 @@ export const NO_TOTALS: PoolTotals = { requests: 0, answers: 0, fallbacks: 0, to
 
 /** What a gateway does for its pool. */
 export interface GatewayFigures extends PoolTotals {
-  /** Those whose last heartbeat came to it. */
+  /** Machines whose last heartbeat was sent to this gateway. */
   readonly machines: number;
-  /** Those in good standing by a verdict that it made, in this run. */
+  /** Machines that it has verified in this run. */
   readonly verified: number;
-  /** Chat requests under way. */
+  /** Chat requests in progress. */
   readonly in_flight: number;
 }
 
 export const NO_FIGURES: GatewayFigures = { ...NO_TOTALS, machines: 0, verified: 0, in_flight: 0 };
 
-export interface GatewayStanding extends GatewayFigures {
+export interface GatewayStatus extends GatewayFigures {
   readonly id: string;
   readonly host: string;
   readonly version: string;
   readonly started_at: string;
-  /** Since it last reported to the database. */
+  /** Time since it last reported to the database. */
   readonly seen_ms: number;
-  /** Commits that it had not read then. */
+  /** Commits that it had not read at that time. */
   readonly behind: number;
   /** Leases that it holds. */
   readonly leases: number;

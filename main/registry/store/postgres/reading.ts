@@ -11,7 +11,7 @@ import type { PoolWriter } from './commit.ts';
 import type { Connection } from './connection.ts';
 import type { PoolChanges, PoolProvider, Removed } from './protocol.ts';
 
-/** Providers read at a time, in some 20 ms; those of one commit stay together. */
+/** Providers read at a time, in about 20 ms; those of one commit stay together. */
 const PAGE = 250;
 
 /* `$1` is the last revision read, `$2` the run and `$3` the home of the gateway; `$4` asks for everything. */
@@ -58,15 +58,15 @@ const pageSchema = z.object({
   all: z.array(z.string()).nullable(),
 });
 
-/** What was committed after `revision`, a page of it. */
+/** One page of what was committed after a revision. */
 interface Page {
   readonly changes: PoolChanges;
-  /** Read up to here. */
+  /** The revision that has been read up to. */
   readonly revision: number;
   readonly isLast: boolean;
 }
 
-/** `isComplete` asks for everything, after whatever gap. */
+/** `isComplete` asks for everything, however long the gap was. */
 export async function readChanges(
   connection: Connection,
   after: { readonly revision: number; readonly isComplete: boolean },
@@ -79,7 +79,7 @@ export async function readChanges(
     after.isComplete,
   ]);
   const page = pageSchema.parse(row?.page);
-  // A row that cannot be read is as good as one that is not there, as in a file.
+  // A row that cannot be read counts as missing, as in a file.
   const rows = page.providers.flatMap((each) => poolRowSchema.safeParse(each).data ?? []);
   const isLast = page.providers.length < PAGE;
   const last = rows.at(-1)?.revision ?? page.revision;

@@ -8,14 +8,14 @@ import { migrate, MIGRATIONS } from './migrations.ts';
 import type { PoolWorkerData } from './protocol.ts';
 import { POOL_TIMES } from './times.ts';
 
-/** Another gateway may be changing the schema of many rows meanwhile. */
+/** Another gateway may be migrating many rows at the same time. */
 const MIGRATION_MS = 120_000;
 const AGAIN_MS = 1000;
 
 /** The two connections of a gateway that is in the pool. */
 export interface Session {
   readonly writer: Connection;
-  /** Hears of commits, reads them, and holds the leases. */
+  /** Receives announcements of commits, reads them, and holds the leases. */
   readonly reader: Connection;
   end(): void;
 }
@@ -26,11 +26,11 @@ export type SessionState =
   /** A person has to act, and restart the gateway. */
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
-/** Keeps a session open, again and again after each loss, until it is stopped. */
+/** Keeps a session open, and reopens it after each loss, until it is stopped. */
 export interface SessionKeeper {
-  /** Null while the database is away. */
+  /** Null while the database does not answer. */
   current(): Session | null;
-  /** Something went wrong on the session: it is given up and another one opened. */
+  /** The session has failed: it is given up and another one opened. */
   giveUp(error: unknown): void;
   stop(): void;
 }
@@ -41,7 +41,7 @@ interface KeeperDeps {
   readonly onState: (state: SessionState) => void;
   /** Something was committed. */
   readonly onCommit: () => void;
-  /** Another gateway has told something. */
+  /** Another gateway has sent news. */
   readonly onNews: () => void;
 }
 
@@ -103,7 +103,7 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
   };
 }
 
-/** Null where the schema is there; otherwise why this gateway must not use it. */
+/** Null if the schema is current; otherwise why this gateway must not use the database. */
 async function migrated({
   url,
   shown,

@@ -1,12 +1,12 @@
-/** How long a shared database is waited for, and what is held in it lasts. */
+/** How long a shared database is waited for, and how long leases in it last. */
 export interface PoolTimes {
-  /** A database that answers later than this counts as one that is gone. */
+  /** A database that takes longer than this to answer counts as away. */
   readonly answerMs: number;
-  /** At the start one that does not answer is waited for no longer; the registry begins without it. */
+  /** How long the start waits for the database; then the registry starts without it. */
   readonly startMs: number;
-  /** How long a lease lasts that is not renewed: the work of a gateway that died waits as long. */
+  /** How long a lease lasts without renewal, and so how long the work of a dead gateway waits. */
   readonly leaseMs: number;
-  /** Its holder stops this much earlier than others may begin. */
+  /** The holder of a lease stops this much before others may take it. */
   readonly marginMs: number;
 }
 

@@ -5,10 +5,10 @@ import { databaseFailureOf, explainDatabase } from './failures.ts';
 import type { PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
-/** Writes that wait for their turn at the database. */
+/** Writes that wait for the database. */
 export interface WriteQueue {
   add(requests: readonly WriteRequest[]): void;
-  /** Answers all that wait with `message`. */
+  /** Answers all waiting writes with `message`. */
   refuse(message: string): void;
   /** Resolves once nothing waits. */
   drained(): Promise<void>;
@@ -23,9 +23,9 @@ interface QueueDeps {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Bounds a commit, because acknowledgements wait for all of it, and so do the commits of other gateways. */
+/** Limits a commit, because its acknowledgements and the commits of other gateways wait for all of it. */
 const MOST_TOGETHER = 100;
-/** More than 10,000 machines send within the time in which a database counts as gone. */
+/** More than 10,000 machines send before a database counts as away. */
 const MOST_WAITING = 5000;
 
 export function createWriteQueue(deps: QueueDeps): WriteQueue {
@@ -75,7 +75,9 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
       waiting.push(...requests.slice(0, room));
       const refused = requests.slice(room);
       if (refused.length > 0)
-        onSettled(settled(refused, `Too much waits for the pool's database ${data.shown}.`));
+        onSettled(
+          settled(refused, `Too many writes are waiting for the pool's database ${data.shown}.`),
+        );
       void drain();
     },
     refuse,
