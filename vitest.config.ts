@@ -41,19 +41,26 @@ if (llamaServer() === null) {
   );
 }
 
+/** Laws of the window's code, of which some is JSX. */
+const RENDERER = ['test/renderer/**/*.test.ts', 'test/platform/visible.test.ts'];
+
 /** All other laws: a file that no list names is found here. */
 const UNIT = ['test/**/*.test.ts'];
 
-function project(
-  name: string,
-  include: string[],
-  exclude: string[] = [],
-  globalSetup: string[] = [],
-) {
-  return { extends: true as const, test: { name, include, exclude, globalSetup } };
+interface Project {
+  readonly exclude?: string[];
+  /** Files that run before its laws. */
+  readonly globalSetup?: string[];
+  /** Whether its files import JSX, which Node cannot read; all others run as Node runs them, which costs less. */
+  readonly isOfJsx?: boolean;
 }
 
-/** Files in this list run before the laws of a project. */
+function project(name: string, include: string[], { isOfJsx = false, ...rest }: Project = {}) {
+  const experimental = { viteModuleRunner: isOfJsx };
+  return { extends: true as const, test: { name, include, ...rest, experimental } };
+}
+
+/** Builds what laws of whole programs and pages start. */
 const BUILT = ['scripts/built.mjs'];
 
 export default defineConfig({
@@ -71,22 +78,17 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     projects: [
       // In this order, so that no long file is left when the others are done.
-      project('window', WINDOW, [], BUILT),
-      project('e2e', E2E, WINDOW, BUILT),
+      project('window', WINDOW, { globalSetup: BUILT, isOfJsx: true }),
+      project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT }),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),
-      project('store', STORE, E2E),
+      project('store', STORE, { exclude: E2E }),
       project('wall', WALL),
       project('contract', CONTRACT),
-      project('unit', UNIT, [
-        ...WINDOW,
-        ...E2E,
-        ...STORE,
-        ...WALL,
-        ...CONTRACT,
-        ...ENGINE,
-        'test/clients/**',
-      ]),
+      project('renderer', RENDERER, { exclude: WINDOW, isOfJsx: true }),
+      project('unit', UNIT, {
+        exclude: [WINDOW, E2E, STORE, WALL, CONTRACT, ENGINE, RENDERER, 'test/clients/**'].flat(),
+      }),
     ],
   },
 });

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
@@ -94,7 +95,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle,
   });
-  const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
+  // Made with the first request that needs it: that takes 5 ms of a start, and a gateway of apps alone needs none.
+  let express: RequestListener | null = null;
+  const otherwise: RequestListener = (req, res) =>
+    (express ??= createExpressListener(routes, { ...deps, identify, onBug }))(req, res);
   const chat: ChatDeps = {
     ...deps,
     ...monitor,

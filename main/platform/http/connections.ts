@@ -195,9 +195,17 @@ const CALLERS_SHARE = 0.75;
 
 /** How many connections the limit of open files leaves for callers; null where there is no such limit, as on Windows. */
 export function maxConnections(): number | null {
+  const files = (openFiles ??= readOpenFiles());
+  return Number.isFinite(files) ? Math.max(1, Math.floor(files * CALLERS_SHARE)) : null;
+}
+
+/** Read once: a report takes 15 ms or more, as it waits for each thread. */
+let openFiles: number | null = null;
+
+/** The limit of open files; `NaN` where there is none. */
+function readOpenFiles(): number {
   const report: ProcessReport = process.report;
   // Otherwise the report looks up the host names of open connections, one after the other.
   report.excludeNetwork = true;
-  const files = Number(report.getReport().userLimits?.open_files?.soft);
-  return Number.isFinite(files) ? Math.max(1, Math.floor(files * CALLERS_SHARE)) : null;
+  return Number(report.getReport().userLimits?.open_files?.soft);
 }
