@@ -70,7 +70,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   function look(): void {
     const record = deps.record(false);
     warnWithoutGpu(record);
-    const now = newsworthy(record);
+    const now = reportedParts(record);
     if (now === reported) return;
     reported = now;
     registration.changed();
@@ -86,7 +86,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
     start() {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
-      reported = newsworthy(deps.record(false));
+      reported = reportedParts(deps.record(false));
       availabilityMonitor.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
@@ -100,7 +100,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
 }
 
 /** The parts of a record whose change is worth an extra heartbeat; excludes what changes all the time. */
-function newsworthy(record: AgentRecord): string {
+function reportedParts(record: AgentRecord): string {
   const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
   return JSON.stringify([
     // Every request starts and ends a "serving".

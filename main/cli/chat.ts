@@ -17,7 +17,7 @@ export async function chat(input: Input): Promise<CommandOutcome> {
   if (running === null) return notRunning(dataDirectory);
   const model = typeof options['model'] === 'string' ? options['model'] : null;
   const asJson = options['json'] === true;
-  const result = await converse(running, bodyOf(message, model), (piece) => {
+  const result = await streamChat(running, bodyOf(message, model), (piece) => {
     if (!asJson) process.stdout.write(process.stdout.isTTY ? withoutControls(piece) : piece);
   });
   if (result.kind === 'unreached') return failed(`The gateway did not answer: ${result.why}.`);
@@ -64,13 +64,13 @@ type ChatResult =
     }
   | { readonly kind: 'unreached'; readonly why: string };
 
-async function converse(
+async function streamChat(
   { url, controlToken }: Running,
   body: string,
   onText: (piece: string) => void,
 ): Promise<ChatResult> {
-  const begunAt = performance.now();
-  const sinceMs = () => Math.round(performance.now() - begunAt);
+  const startedAt = performance.now();
+  const sinceMs = () => Math.round(performance.now() - startedAt);
   try {
     const response = await withProgress(
       'Waiting for the first token',

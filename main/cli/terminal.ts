@@ -39,9 +39,9 @@ const ERASE = '\r\u001B[K';
 export async function withProgress<T>(text: string, work: Promise<T>): Promise<T> {
   const { stderr } = process;
   if (!stderr.isTTY) return work;
-  const begunAt = performance.now();
+  const startedAt = performance.now();
   const show = () => {
-    const seconds = Math.round((performance.now() - begunAt) / 1000);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     stderr.write(`${ERASE}${text} ${seconds} s`);
   };
   show();

@@ -8,7 +8,7 @@ import { relaunchOptions } from './relaunch.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { messageOf } from '../platform/errors.ts';
 import { startOrAsk } from './start-failure.ts';
-import { type End, handleEnd, watchSession } from './shutdown.ts';
+import { type AppExit, handleExit, watchSession } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
@@ -65,7 +65,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   let open = (view: WindowView | null): void => {
     asked = view ?? 'window';
   };
-  const end = handleEnd(deps.electron, deps.clock, () => shell);
+  const end = handleExit(deps.electron, deps.clock, () => shell);
   listen(deps, end, (view) => open(view));
 
   app.setAboutPanelOptions({
@@ -108,7 +108,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
 }
 
 /** Handles later starts of the app, and clicks on its dock icon. */
-function listen(deps: DesktopDeps, end: End, open: (view: WindowView | null) => void): void {
+function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null) => void): void {
   const { app } = deps.electron;
   let isRelaunching = false;
   function startAgain(words: readonly string[]): void {

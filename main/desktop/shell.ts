@@ -16,7 +16,7 @@ import { createSleepBlocker, followSleep } from './power.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
 import { relaunchOptions, type ProcessStart } from './relaunch.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
-import type { End } from './shutdown.ts';
+import type { AppExit } from './shutdown.ts';
 import type { SystemState } from './system-menu.ts';
 import type { TerminalCommand } from './terminal-command.ts';
 import { createThrottle } from './throttle.ts';
@@ -68,10 +68,10 @@ export interface Shell {
 }
 
 /** Creates the tray and the menus; the window is created when it is first opened. */
-export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, end: End): Shell {
+export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end: AppExit): Shell {
   const { electron, platform, clock, iconsDirectory, preferences } = deps;
   const { host, log } = own;
-  const ownOrigin = new URL(addresses.url).origin;
+  const ownOrigin = new URL(url).origin;
   let facts: TrayFacts = { ...host.snapshot(), machine: host.machine() };
   let phase: 'running' | 'quitting' = 'running';
 
@@ -159,7 +159,7 @@ export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, e
 }
 
 /** Lets the installer quit the app, whose windows would otherwise only hide. */
-async function endForUpdate(shell: Shell, end: End, log: Log): Promise<void> {
+async function endForUpdate(shell: Shell, end: AppExit, log: Log): Promise<void> {
   try {
     await shell.stop();
   } catch (error) {

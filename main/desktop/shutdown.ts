@@ -7,7 +7,7 @@ interface Stoppable {
   stop(graceMs?: number): Promise<void>;
 }
 
-export interface End {
+export interface AppExit {
   /** The session ends. */
   session(): void;
   /** Everything is saved: from now on nothing keeps the app from quitting. */
@@ -26,14 +26,14 @@ const SESSION_END_GRACE_MS = 1500;
  * does one before the host runs. The end of the session (logout, shutdown, restart) waits for at most two seconds
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  */
-export function handleEnd(
+export function handleExit(
   {
     app,
     powerMonitor,
   }: { readonly app: Pick<AppApi, 'on' | 'exit'>; readonly powerMonitor: PowerApi },
   clock: Clock,
   running: () => Stoppable | null,
-): End {
+): AppExit {
   let phase: 'running' | 'quitting' | 'session_ending' = 'running';
 
   app.on('before-quit', (event) => {
@@ -81,7 +81,7 @@ interface SessionDeps {
 }
 
 /** Watches what announces the end of the session besides `powerMonitor`; call it when Electron is ready. */
-export function watchSession(deps: SessionDeps, end: Pick<End, 'session'>): void {
+export function watchSession(deps: SessionDeps, end: Pick<AppExit, 'session'>): void {
   const { electron, platform, onTerminated } = deps;
   // A logout on Linux. Electron's own listener, which is registered by now, would quit, and a quit waits for requests.
   onTerminated(() => end.session());

@@ -44,7 +44,7 @@ export async function write(
  * What is unknown here may just have been written by another gateway of the pool: resolves once this gateway has read
  * it, or with a refusal if the database does not answer.
  */
-export async function lookInPool({ sharing }: RegistryContext): Promise<Refusal | null> {
+export async function refreshFromPool({ sharing }: RegistryContext): Promise<Refusal | null> {
   if (sharing === null) return null;
   await sharing.pool.refresh();
   const { database, problem } = sharing.pool.status();

@@ -3,7 +3,13 @@ import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
-import { eventChange, lookInPool, type RegistryContext, providerChange, write } from './context.ts';
+import {
+  eventChange,
+  refreshFromPool,
+  type RegistryContext,
+  providerChange,
+  write,
+} from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
 import { type TableEntry, entryOf, gatewayTokenOf } from './provider-entry.ts';
 import { type StoredEnrollment, UNVERIFIED } from './store/store.ts';
@@ -82,8 +88,8 @@ async function takeElsewhere(
   open: OpenEnrollments,
   parts: RegistryContext,
 ): Promise<StoredEnrollment | Refusal> {
-  const untold = await lookInPool(parts);
-  return open.take(token) ?? untold ?? BAD_TOKEN;
+  const unavailable = await refreshFromPool(parts);
+  return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
 interface AskedEnrollment {

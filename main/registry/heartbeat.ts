@@ -3,7 +3,7 @@ import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
-  lookInPool,
+  refreshFromPool,
   type RegistryContext,
   providerChange,
   statusEvents,
@@ -46,9 +46,9 @@ export async function takeHeartbeat(
 ): Promise<Answer<HeartbeatAnswer>> {
   let read = readHeartbeat(message, parts);
   if (read === UNKNOWN_PROVIDER) {
-    const untold = await lookInPool(parts);
+    const unavailable = await refreshFromPool(parts);
     read = readHeartbeat(message, parts);
-    if (read === UNKNOWN_PROVIDER && untold !== null) return untold;
+    if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
   }
   // There is no await between checking and using the sequence, or two copies could both pass.
   if (read.kind === 'refused') return read;

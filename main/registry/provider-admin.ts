@@ -1,7 +1,7 @@
 import type { ProviderEvent, Verification } from '#shared/provider.ts';
 import { isoTime } from '../platform/dates.ts';
 import { NO_NEWS } from './change-detection.ts';
-import { lookInPool, type RegistryContext, write } from './context.ts';
+import { refreshFromPool, type RegistryContext, write } from './context.ts';
 import { type RawQuery, readHistoryLimit } from './listing.ts';
 import { verificationStateOf } from './provider-entry.ts';
 import { type Answer, answered, providerNotFound, type Refusal, unwritten } from './responses.ts';
@@ -39,9 +39,9 @@ export function createProviderAdmin(
   const { table, store, verifier } = parts;
   return {
     async remove(id) {
-      const untold = table.get(id) === undefined ? await lookInPool(parts) : null;
+      const unavailable = table.get(id) === undefined ? await refreshFromPool(parts) : null;
       const entry = table.get(id);
-      if (entry === undefined) return untold ?? providerNotFound(id);
+      if (entry === undefined) return unavailable ?? providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
       // Removed from memory first, so that a heartbeat that arrives meanwhile does not write it again.
       table.remove(id);

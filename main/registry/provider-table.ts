@@ -93,10 +93,10 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     touch,
     noteHeartbeat(entry) {
       const ticks = now();
-      const wasGivenUp = ticks - entry.lastHeartbeatTicks >= STALE_MS;
-      if (wasGivenUp) targets = null;
+      const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
+      if (wasStale) targets = null;
       entry.lastHeartbeatTicks = ticks;
-      const isBack = wasGivenUp || entry.isAwaited;
+      const isBack = wasStale || entry.isAwaited;
       entry.isAwaited = false;
       return isBack;
     },

@@ -55,7 +55,7 @@ export function createCapacity(table: ProviderTable): () => Capacity {
 }
 
 /** More would make the error message too long. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Why machines are not used. Contains only ids, fixed words and numbers, never text that a machine has sent. */
 export function causesIn(table: ProviderTable): string {
@@ -63,7 +63,7 @@ export function causesIn(table: ProviderTable): string {
   let others = 0;
   table.survey((entry, silentMs) => {
     if (isNotExpected(entry)) return;
-    if (named.length < MOST_NAMED) named.push(`${entry.id} ${causeOf(entry, silentMs)}`);
+    if (named.length < MAX_NAMED) named.push(`${entry.id} ${causeOf(entry, silentMs)}`);
     else others += 1;
   });
   return [...named, ...(others > 0 ? [`and ${others} more`] : [])].join('; ');

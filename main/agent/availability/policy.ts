@@ -33,7 +33,11 @@ export const INITIAL_STATE: OwnerState = {
 };
 
 /** The state after an observation of the machine, by the rules as they are set now. */
-export function afterLook(state: OwnerState, rules: OwnerRules, seen: Observation): OwnerState {
+export function afterObservation(
+  state: OwnerState,
+  rules: OwnerRules,
+  seen: Observation,
+): OwnerState {
   const gpuPhase = gpuPhaseAfter(state.gpuPhase, seen);
   const holding = OWNER_RULES.filter((rule) =>
     rule.holds(rules, seen, { held: state.holding.includes(rule.key), gpuPhase }),
@@ -43,7 +47,7 @@ export function afterLook(state: OwnerState, rules: OwnerRules, seen: Observatio
 }
 
 /** The state after the owner has chosen a mode; `on` overrides the rules that hold at this moment. */
-export function afterOrder(state: OwnerState, wish: OwnerWish): OwnerState {
+export function afterWish(state: OwnerState, wish: OwnerWish): OwnerState {
   return { ...state, wish, overruled: wish === 'on' ? state.holding : [] };
 }
 

@@ -4,8 +4,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
 import {
-  afterLook,
-  afterOrder,
+  afterObservation,
+  afterWish,
   INITIAL_STATE,
   modeOf,
   type OwnerMode,
@@ -55,10 +55,10 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void):
     rules,
     mode: (inFlight) => modeOf(state, rules(), inFlight),
     setWish(wish) {
-      set(afterOrder(state, wish));
+      set(afterWish(state, wish));
       return file.save();
     },
-    look: (seen) => set(afterLook(state, rules(), seen)),
+    look: (seen) => set(afterObservation(state, rules(), seen)),
   };
 }
 

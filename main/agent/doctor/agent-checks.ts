@@ -39,7 +39,7 @@ export async function checkAgent(
   edges: ProbeEdges,
 ): Promise<AgentFound> {
   const asked = await Promise.all(agent.ports.map((port) => checkPort(agent, port, nonce, edges)));
-  const well = asked.find(({ isWell }) => isWell);
+  const well = asked.find(({ isHealthy }) => isHealthy);
   const entries = asked.flatMap(({ bound, health }) => [
     bound,
     ...(health === null ? [] : [health]),
@@ -62,7 +62,8 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
     output: isAgent ? `the agent answers on port ${port}` : shown(answer.text),
     remedy: boundRemedy,
   };
-  if (answer.kind !== 'answer' || !isAgent) return { origin, bound, health: null, isWell: false };
+  if (answer.kind !== 'answer' || !isAgent)
+    return { origin, bound, health: null, isHealthy: false };
   const remedy = healthRemedy(agent, nonce, answer);
   const { latencyMs } = answer;
   const health: DoctorEntry = {
@@ -73,7 +74,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
     remedy,
     latencyMs,
   };
-  return { origin, bound, health, isWell: remedy === null };
+  return { origin, bound, health, isHealthy: remedy === null };
 }
 
 /** An address by which this machine reaches the bound host. */

@@ -178,7 +178,7 @@ async function keep(
     tokenDigest: tokenDigest(token),
     pool: pool ?? undefined,
   });
-  return failure === null ? null : unkept(failure);
+  return failure === null ? null : notSaved(failure);
 }
 
 type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
@@ -241,7 +241,7 @@ const FIXED_URL: LinkProblem = {
   remedy: 'Change or remove that setting, then join again.',
 };
 
-function unkept(code: string): LinkProblem {
+function notSaved(code: string): LinkProblem {
   return {
     happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Free disk space for the data directory, or make it writable, and join again.',

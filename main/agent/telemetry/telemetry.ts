@@ -134,7 +134,7 @@ interface CpuCores {
 }
 
 /** A processor of which only the number of cores is known. */
-function alike(total: number): CpuCores {
+function uniformCores(total: number): CpuCores {
   return { total, performance: total, efficiency: 0 };
 }
 
@@ -151,8 +151,10 @@ export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> 
 
 /** Cores from two counts of systeminformation, if they add up. */
 export function countedCores(total: number, performance: unknown, efficiency: unknown): CpuCores {
-  if (typeof performance !== 'number' || typeof efficiency !== 'number') return alike(total);
-  return performance + efficiency === total ? { total, performance, efficiency } : alike(total);
+  if (typeof performance !== 'number' || typeof efficiency !== 'number') return uniformCores(total);
+  return performance + efficiency === total
+    ? { total, performance, efficiency }
+    : uniformCores(total);
 }
 
 /** Length of a CPU list such as `0-7,16`. */

@@ -12,7 +12,7 @@ export interface Outbox {
 /** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */
 const GATHER_MS = 50;
 /** Writes per message, which is copied at once: thousands would block this thread. */
-const MOST_TOGETHER = 100;
+const MAX_BATCH = 100;
 
 /**
  * Each message wakes the database thread and each answer this one, so many small ones cost more than a few large ones.
@@ -35,7 +35,7 @@ export function createOutbox(post: (request: StoreRequest) => void, clock: Clock
   return {
     write(request) {
       waiting.push(request);
-      if (waiting.length >= MOST_TOGETHER) flush();
+      if (waiting.length >= MAX_BATCH) flush();
       else cancelFlush ??= clock.after(Math.max(0, lastTicks + GATHER_MS - clock.ticks()), flush);
     },
     ask(request) {

@@ -12,7 +12,7 @@ import { createWriter, type Writer } from './queries.ts';
 /* The database thread, so that no query and no disk can block the gateway. */
 
 /** Messages per transaction, as acknowledgements wait for all of it. */
-const MOST_TOGETHER = 10;
+const MAX_BATCH = 10;
 
 function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   const say = (reply: StoreReply) => port.postMessage(reply);
@@ -39,7 +39,7 @@ function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
 
 /** Messages that have arrived in the meantime go into the same transaction. */
 function* waiting(port: MessagePort): Generator<StoreRequest> {
-  for (let taken = 1; taken < MOST_TOGETHER; taken += 1) {
+  for (let taken = 1; taken < MAX_BATCH; taken += 1) {
     const next = receiveMessageOnPort(port);
     if (next === undefined) return;
     yield next.message as StoreRequest;

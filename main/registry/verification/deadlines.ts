@@ -23,7 +23,7 @@ interface Entry {
 
 const byTicks = (a: Entry, b: Entry) => (a.ticks === b.ticks ? a.turn - b.turn : a.ticks - b.ticks);
 /** Outdated entries stay in the queue until they are the earliest, or outnumber the current ones by more than this. */
-const MOST_OUTDATED = 64;
+const MAX_OUTDATED = 64;
 
 export function createDeadlines(): Deadlines {
   const current = new Map<string, Entry>();
@@ -43,7 +43,7 @@ export function createDeadlines(): Deadlines {
       const entry = { id, ticks, turn: (lastTurn += 1) };
       current.set(id, entry);
       queue.push(entry);
-      if (queue.length <= 2 * current.size + MOST_OUTDATED) return;
+      if (queue.length <= 2 * current.size + MAX_OUTDATED) return;
       queue = new TinyQueue([...current.values()], byTicks);
     },
     delete: (id) => void current.delete(id),

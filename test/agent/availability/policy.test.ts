@@ -6,8 +6,8 @@ import {
   UNKNOWN_HOST_ACTIVITY,
 } from '../../../main/agent/availability/host-activity.ts';
 import {
-  afterLook,
-  afterOrder,
+  afterObservation,
+  afterWish,
   INITIAL_STATE,
   modeOf,
   type OwnerState,
@@ -39,8 +39,10 @@ function under(part: Partial<OwnerRules>, state = INITIAL_STATE) {
   const become = (next: OwnerState) => under(rules, next);
   return {
     see: (...seen: Partial<Observation>[]) =>
-      become(seen.reduce((now, each) => afterLook(now, rules, { ...QUIET, ...each }), state)),
-    wish: (wish: OwnerWish) => become(afterOrder(state, wish)),
+      become(
+        seen.reduce((now, each) => afterObservation(now, rules, { ...QUIET, ...each }), state),
+      ),
+    wish: (wish: OwnerWish) => become(afterWish(state, wish)),
     mode: (inFlight = 0) => modeOf(state, rules, inFlight).mode,
     reasons: (inFlight = 0) => modeOf(state, rules, inFlight).reasons,
   };

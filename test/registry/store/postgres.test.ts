@@ -3,7 +3,7 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { commit, prepareCommits } from '../../../main/registry/store/postgres/commit.ts';
 import { connect, type Connection } from '../../../main/registry/store/postgres/connection.ts';
 import { createLeases } from '../../../main/registry/store/postgres/leases.ts';
-import { meet } from '../../../main/registry/store/postgres/members.ts';
+import { syncMembers } from '../../../main/registry/store/postgres/members.ts';
 import { NO_FIGURES } from '../../../main/registry/store/postgres/protocol.ts';
 import { POOL_TIMES } from '../../../main/registry/store/postgres/times.ts';
 import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
@@ -147,12 +147,12 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const figures = { ...NO_FIGURES, revision: 0 };
     const seen: (readonly [number, number])[] = [];
     async function count(tokens = 1): Promise<void> {
-      await meet(busy, gateway('gw_busy'), { ...figures, tokens });
+      await syncMembers(busy, gateway('gw_busy'), { ...figures, tokens });
       if (seen.length < LOOKS) await count(tokens + 1);
     }
     const counting = count();
     while (seen.length < LOOKS) {
-      const { gateways, totals } = await meet(reader, gateway('gw_b'), figures);
+      const { gateways, totals } = await syncMembers(reader, gateway('gw_b'), figures);
       seen.push([gateways.reduce((sum, { tokens }) => sum + tokens, 0), totals.tokens]);
     }
     await counting;

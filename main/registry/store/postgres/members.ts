@@ -4,7 +4,7 @@ import { type GatewayFigures, type GatewayInPool, NO_TOTALS, type PoolStatus } f
 type Members = Pick<PoolStatus, 'gateways' | 'totals'>;
 
 /** Reports this gateway and its figures, and reads those of the others. */
-export async function meet(
+export async function syncMembers(
   connection: Connection,
   { id, run, host, version }: GatewayInPool,
   figures: GatewayFigures & { readonly revision: number },

@@ -60,8 +60,8 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const statusListeners: ((status: PoolStatus) => void)[] = [];
   const newsListeners: (() => void)[] = [];
-  const asked = createAsked(worker);
-  const held = createHeldLeases((name) => asked.tell({ kind: 'release', name }));
+  const requests = createRequests(worker);
+  const held = createHeldLeases((name) => requests.tell({ kind: 'release', name }));
   let status = UNKNOWN;
 
   worker.on('message', (reply: PoolReply) => {
@@ -74,13 +74,13 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       case 'status':
         return note(reply.status);
       case 'leased':
-        return asked.answer(reply.id, reply.fence);
+        return requests.answer(reply.id, reply.fence);
       case 'lost':
         return held.lose(reply.name);
       case 'refreshed':
-        return asked.answer(reply.id, null);
+        return requests.answer(reply.id, null);
       case 'heard':
-        return asked.answer(reply.id, reply.heard);
+        return requests.answer(reply.id, reply.heard);
       case 'news':
         for (const listener of newsListeners) listener();
         return;
@@ -93,7 +93,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
 
   /** Sent after everything else that waits in this thread. */
   function taken(what: PacedReply['kind']): void {
-    setImmediate(() => asked.tell({ kind: 'taken', what }));
+    setImmediate(() => requests.tell({ kind: 'taken', what }));
   }
 
   function note(now: PoolStatus): void {
@@ -108,12 +108,12 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   return {
     gateway,
     status: () => status,
-    show: (figures) => asked.tell({ kind: 'figures', figures }),
+    show: (figures) => requests.tell({ kind: 'figures', figures }),
     onChanges: (listener) => void changeListeners.push(listener),
     onStatus: (listener) => void statusListeners.push(listener),
     async lease(name, subject) {
       if (status.database === 'away') return null;
-      const fence = await asked.ask<number>((id) => ({
+      const fence = await requests.ask<number>((id) => ({
         kind: 'lease',
         id,
         name,
@@ -122,18 +122,18 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       return fence === null ? null : held.add(name, fence);
     },
     async refresh() {
-      if (status.database === 'connected') await asked.ask((id) => ({ kind: 'refresh', id }));
+      if (status.database === 'connected') await requests.ask((id) => ({ kind: 'refresh', id }));
     },
     async tell(told) {
       if (status.database === 'away') return null;
-      return asked.ask<PoolHeard>((id) => ({ kind: 'tell', id, told }));
+      return requests.ask<PoolHeard>((id) => ({ kind: 'tell', id, told }));
     },
     onNews: (listener) => void newsListeners.push(listener),
   };
 }
 
 /** Requests to the database thread; each is answered, whatever happens to that thread. */
-function createAsked(worker: Worker) {
+function createRequests(worker: Worker) {
   const waiting = new Map<number, (answer: unknown) => void>();
   let lastId = 0;
   let isEnded = false;

@@ -5,7 +5,7 @@ import { exchange } from './exchange.ts';
 import { keepLeases } from './lease-keeper.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
-import { meet } from './members.ts';
+import { syncMembers } from './members.ts';
 import { ANSWERS_AT_ONCE, piecesOf } from '../pieces.ts';
 import { createPoolReader, type PoolReader } from './pool-reader.ts';
 import {
@@ -28,7 +28,7 @@ import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 /* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
 
 /** How often this gateway reads the database, whatever was announced. */
-const LOOK_MS = 2000;
+const CHECK_MS = 2000;
 
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
@@ -36,7 +36,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   let problem = `The pool's database ${data.shown} has not answered yet.`;
   let members: Pick<PoolStatus, 'gateways' | 'totals'> = { gateways: [], totals: NO_TOTALS };
   const shown: Parts['shown'] = { figures: NO_FIGURES };
-  let cancelLook: (() => void) | null = null;
+  let cancelCheck: (() => void) | null = null;
 
   const edges = {
     data,
@@ -90,7 +90,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     // First, so that a starting registry can ask for leases at once.
     sayStatus('connected');
     opening.complete(null);
-    await look(now);
+    await check(now);
   }
 
   function sayStatus(database: 'connected' | 'away'): void {
@@ -99,19 +99,19 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   }
 
   /** Reads what this gateway may have missed, and exchanges figures with the others. */
-  async function look(now: Session): Promise<void> {
+  async function check(now: Session): Promise<void> {
     if (session() !== now) return;
     await reader.refresh();
     if (session() !== now) return;
     const figures = { ...shown.figures, revision: reader.revision() };
-    members = await meet(now.reader, data.gateway, figures);
+    members = await syncMembers(now.reader, data.gateway, figures);
     sayStatus('connected');
-    cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
+    cancelCheck = clock.after(CHECK_MS, () => void check(now).catch(onFailure));
   }
 
   function end(): void {
     opening.cancel();
-    cancelLook?.();
+    cancelCheck?.();
     keeping.stop();
     keeper.stop();
     port.close();

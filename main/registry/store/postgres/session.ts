@@ -10,7 +10,7 @@ import { POOL_TIMES } from './times.ts';
 
 /** Another gateway may be migrating many rows at the same time. */
 const MIGRATION_MS = 120_000;
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 /** The two connections of a gateway that is in the pool. */
 export interface Session {
@@ -49,7 +49,7 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
   const { data, clock, onState } = deps;
   let session: Session | null = null;
   let isStopped = false;
-  let cancelAgain: (() => void) | null = null;
+  let cancelRetry: (() => void) | null = null;
 
   const explained = (error: unknown) => explainDatabase(databaseFailureOf(error), data.shown);
 
@@ -66,7 +66,7 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
     } catch (error) {
       if (isStopped) return;
       onState({ kind: 'away', message: explained(error) });
-      again();
+      retryLater();
     }
   }
 
@@ -75,9 +75,9 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
     if (session === opened) giveUp(null);
   }
 
-  function again(): void {
-    cancelAgain ??= clock.after(AGAIN_MS, () => {
-      cancelAgain = null;
+  function retryLater(): void {
+    cancelRetry ??= clock.after(RETRY_MS, () => {
+      cancelRetry = null;
       void open();
     });
   }
@@ -87,7 +87,7 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
     session.end();
     session = null;
     onState({ kind: 'away', message: explained(error) });
-    again();
+    retryLater();
   }
 
   void open();
@@ -96,7 +96,7 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
     giveUp,
     stop() {
       isStopped = true;
-      cancelAgain?.();
+      cancelRetry?.();
       session?.end();
       session = null;
     },

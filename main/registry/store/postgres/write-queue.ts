@@ -24,9 +24,9 @@ interface QueueDeps {
 }
 
 /** Limits a commit, because its acknowledgements and the commits of other gateways wait for all of it. */
-const MOST_TOGETHER = 100;
+const MAX_BATCH = 100;
 /** More than 10,000 machines send before a database counts as away. */
-const MOST_WAITING = 5000;
+const MAX_WAITING = 5000;
 
 export function createWriteQueue(deps: QueueDeps): WriteQueue {
   const { data, onSettled } = deps;
@@ -41,7 +41,7 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
     while (waiting.length > 0) {
       const session = deps.session();
       if (session === null) refuse(deps.problem());
-      else onSettled(await together(session, waiting.splice(0, MOST_TOGETHER)));
+      else onSettled(await together(session, waiting.splice(0, MAX_BATCH)));
     }
     isCommitting = false;
     for (const resolve of idle.splice(0)) resolve();
@@ -71,7 +71,7 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
 
   return {
     add(requests) {
-      const room = Math.max(0, MOST_WAITING - waiting.length);
+      const room = Math.max(0, MAX_WAITING - waiting.length);
       waiting.push(...requests.slice(0, room));
       const refused = requests.slice(room);
       if (refused.length > 0)
