@@ -30,7 +30,7 @@ async function follows(host: RuledHost, rule: object, standing: readonly string[
 
 describe('the list of providers and routing follow the change of a rule, and wait for no heartbeat', () => {
   test.each([
-    ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody uses/],
+    ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody is using/],
     ['not on battery', { notOnBattery: true }, { notOnBattery: null }, /on battery/],
     ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
   ])('%s', async (_law, on, off, reason) => {
