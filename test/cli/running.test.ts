@@ -140,22 +140,26 @@ test('settings are JSON on request, and a mistyped one is answered with the near
   expect((await run('get', 'routng')).stderr).toContain('Did you mean "routing"?');
 });
 
-test.each([
-  ['routing.forceZreo', 1, 'routing.forceZero'],
-  ['forceZero', 2, 'routing.forceZero'],
-  ['rooting.forceZero', 1, 'routing.forceZero'],
-  ['wrong.section.forceZero', 1, 'routing.forceZero'],
-  ['routing', 2, null],
-  // More than one section has this name.
-  ['nowhere.apiKey', 1, null],
-])('"set %s" names the nearest setting, and where all are listed', async (path, code, nearest) => {
+test('a wrong setting is answered with the nearest one, and where all are listed', async () => {
   const { run } = await startRunning();
-  const set = await run('set', path, 'true');
-  const hint = nearest === null ? '.' : `. Did you mean "${nearest}"?`;
-  expect([set.code, set.stderr]).toEqual([
-    code,
-    expect.stringContaining(`${hint} "switchyard get" lists them all.`),
-  ]);
+  const expected = [
+    ['routing.forceZreo', 1, 'routing.forceZero'],
+    ['forceZero', 2, 'routing.forceZero'],
+    ['rooting.forceZero', 1, 'routing.forceZero'],
+    ['wrong.section.forceZero', 1, 'routing.forceZero'],
+    ['routing', 2, null],
+    // More than one section has this name.
+    ['nowhere.apiKey', 1, null],
+  ] as const;
+  for (const [path, code, nearest] of expected) {
+    const set = await run('set', path, 'true');
+    const hint = nearest === null ? '.' : `. Did you mean "${nearest}"?`;
+    expect([path, set.code, set.stderr]).toEqual([
+      path,
+      code,
+      expect.stringContaining(`${hint} "switchyard get" lists them all.`),
+    ]);
+  }
 });
 
 test('a setting that is read at the start is said to wait for the next one', async () => {
