@@ -7,7 +7,7 @@ export interface JoinLine {
   readonly token: string;
 }
 
-/** Finds both in a pasted line, whichever command it is; null where one is missing. */
+/** Finds both in a pasted line, whichever command it is; null if one is missing. */
 export function parseJoinLine(text: string): JoinLine | null {
   const [url, ...others] = text.match(/https?:\/\/[^\s'"()|/,]+/g) ?? [];
   const token = /(?<!\w)[0-9a-f]{64}(?!\w)/.exec(text)?.[0];

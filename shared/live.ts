@@ -17,7 +17,7 @@ export interface AttemptRow {
   readonly upstream: UpstreamId;
   /** The machine of the local tier that was asked; null elsewhere. */
   readonly provider: string | null;
-  /** What it went by then, kept for when it is gone; null where it had no name, or an earlier version wrote the row. */
+  /** What it went by then, kept for when it is gone; null if it had no name, or an earlier version wrote the row. */
   readonly machine: string | null;
   readonly cause: AttemptCause;
   readonly startMs: number;
@@ -27,7 +27,7 @@ export interface AttemptRow {
   readonly polls: number;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
-  /** Last content passed on to the caller; null where the answer is not passed on as it comes. */
+  /** Last content passed on to the caller; null if the answer is not passed on as it comes. */
   readonly lastContentMs: number | null;
   /** Null while the attempt runs. */
   readonly endMs: number | null;
@@ -35,7 +35,7 @@ export interface AttemptRow {
   readonly reason: FallbackReason | null;
   /** The failure in the upstream's own words, of 300 characters at most, without secrets or prompt. */
   readonly error: string | null;
-  /** The model that was asked for there; null where the upstream chooses. */
+  /** The model that was asked for there; null if the upstream chooses. */
   readonly model: string | null;
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
@@ -45,7 +45,7 @@ export interface AttemptRow {
 }
 
 export interface RequestCaller {
-  /** Masked; null where no key is needed. */
+  /** Masked; null if no key is needed. */
   readonly key: string | null;
   readonly address: string | null;
   readonly userAgent: string | null;
@@ -57,7 +57,7 @@ export interface RequestRow {
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
   readonly caller: RequestCaller | null;
-  /** The endpoint's path behind the version, such as `chat/completions`; null where an earlier version wrote the row. */
+  /** The endpoint's path behind the version, such as `chat/completions`; null if an earlier version wrote the row. */
   readonly endpoint: string | null;
   readonly model: string | null;
   readonly stream: boolean;
@@ -112,7 +112,7 @@ export interface ProvidersSummary {
   readonly serving: number;
   /** Different ones that those offer. */
   readonly models: number;
-  /** Mean load of their GPUs in percent; null where none reports it. */
+  /** Mean load of their GPUs in percent; null if none reports it. */
   readonly load: number | null;
 }
 
@@ -162,7 +162,7 @@ export type UpstreamTest =
       /** Null for an answer that came as a whole. */
       readonly ttftMs: number | null;
       readonly totalMs: number;
-      /** Null where the upstream does not report them. */
+      /** Null if the upstream does not report them. */
       readonly promptTokens: number | null;
       readonly completionTokens: number | null;
     }

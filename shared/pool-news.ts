@@ -55,7 +55,7 @@ export const CLAIM_MS = 4000;
 export interface PoolPort {
   /** This gateway, over all its runs. */
   readonly gateway: string;
-  /** Null where the database is away. */
+  /** Null if the database is away. */
   tell(told: PoolTold): Promise<PoolHeard | null>;
   isAway(): boolean;
   /** Called when another gateway has told something. */

@@ -97,7 +97,7 @@ export const agentRecordSchema = z.object({
   engine_model: known(text),
   region: known(text),
   agent_version: text,
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   tailnet_ip: text,
   agent_url: text,
   uptime_s: count,

@@ -36,7 +36,7 @@ export interface SettingView {
   /** The environment variable that overrides the saved value. */
   readonly env: string;
   readonly kind: SettingKind;
-  /** Null where the default is none. */
+  /** Null if the default is none. */
   readonly default: unknown;
   /** As in "a whole number from 1 to 5". */
   readonly allowed: string;

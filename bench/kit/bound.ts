@@ -7,7 +7,7 @@ export interface Bound {
   readonly measured: number;
   /** More than this is a fault, and the bench fails. */
   readonly most: number;
-  /** Where it should come to; null where `most` is all that is wanted. */
+  /** Where it should come to; null if `most` is all that is wanted. */
   readonly aim: number | null;
 }
 

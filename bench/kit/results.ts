@@ -33,7 +33,7 @@ export function keepResult(name: ResultName, figures: unknown, others: number): 
 const rounded = (_key: string, value: unknown) =>
   typeof value === 'number' ? Number(value.toPrecision(4)) : value;
 
-/** What the last run kept; null where there was none. */
+/** What the last run kept; null if there was none. */
 export function keptResult(name: ResultName): string | null {
   try {
     return readFileSync(join(FOLDER, `${name}.json`), 'utf8');

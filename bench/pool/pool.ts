@@ -23,7 +23,7 @@ import { makeDatabase } from '../registry/fleet.ts';
 export interface PoolFigures {
   readonly machines: number;
   readonly gateways: number;
-  /** Null where the gateway is alone with its file. */
+  /** Null if the gateway is alone with its file. */
   readonly database: DatabaseLoad | null;
   readonly heartbeatsPerS: number;
   readonly unanswered: number;
@@ -34,7 +34,7 @@ export interface PoolFigures {
   readonly ackP99Ms: number;
   /** Of the gateway where it is worst. */
   readonly loopP99Ms: number;
-  /** From the answer to a heartbeat until another gateway shows it; null where there is none. */
+  /** From the answer to a heartbeat until another gateway shows it; null if there is none. */
   readonly lag: { readonly p50Ms: number; readonly p99Ms: number } | null;
 }
 

@@ -54,7 +54,7 @@ export function summarise(rounds: readonly Round[]): Summary {
 
 type Figure = (round: Round, of: Compared) => number | null;
 
-/** CPU time of the target for each of what came of a job; null where it was not measured. */
+/** CPU time of the target for each of what came of a job; null if it was not measured. */
 export function cpuUsPer(unit: 'requests' | 'events', outcome: Outcome | undefined): number | null {
   if (outcome === undefined || outcome.cpuMs === null) return null;
   return (outcome.cpuMs * 1000) / outcome[unit];

@@ -15,7 +15,7 @@ interface Answers {
   readonly start: string;
   readonly plain: Buffer;
   readonly streamStart: Buffer;
-  /** Null where every token is the same. */
+  /** Null if every token is the same. */
   readonly firstToken: typeof firstTokenEvent | null;
   readonly token: Buffer;
   readonly streamEnd: Buffer;

@@ -24,7 +24,7 @@ export interface Job {
   readonly paceMs?: number;
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The target whose CPU time is read; null where there is none between load and upstream. */
+  /** The target whose CPU time is read; null if there is none between load and upstream. */
   readonly pid: number | null;
   readonly connections: number;
   /** The first requests of the connections are spread evenly over this time. */

@@ -111,7 +111,7 @@ type PatchPlan =
       readonly kind: 'refused';
       readonly code: 'invalid_request' | 'set_by_environment';
       readonly message: string;
-      /** The setting's path, or null where no single one is meant. */
+      /** The setting's path, or null if no single one is meant. */
       readonly param: string | null;
     };
 

@@ -31,7 +31,7 @@ export interface GatewayDeps {
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
   readonly providers: GatewayProviders;
-  /** The other gateways; null where this one has its machines alone. */
+  /** The other gateways; null if this one has its machines alone. */
   readonly pool: PoolPort | null;
   /** The agent of this machine; null while it is switched off. */
   readonly agent: AgentApi | null;
@@ -59,7 +59,7 @@ export interface GatewayProviders {
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
-  /** What a machine goes by; null where it is not known. */
+  /** What a machine goes by; null if it is not known. */
   readonly nameOf: (id: string) => string | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;

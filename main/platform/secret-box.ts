@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 export interface SecretBox {
   /** `path` is the setting's; a sealed value cannot be moved to another setting. */
   seal(path: string, text: string): string;
-  /** Null where it was sealed with another key. */
+  /** Null if it was sealed with another key. */
   open(path: string, sealed: string): string | null;
 }
 

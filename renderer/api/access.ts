@@ -25,7 +25,7 @@ export interface Access {
   /** Answers what went wrong, or null. */
   readonly remember: (name: string) => Promise<string | null>;
   readonly forget: (id: string) => Promise<Refusal | null>;
-  /** Null where the log goes elsewhere. */
+  /** Null if the log goes elsewhere. */
   readonly logs: () => Promise<Answer<readonly string[] | null>>;
   /** Everything for a bug report, as a ZIP archive; secrets are masked by the gateway. */
   readonly diagnostics: () => Promise<Blob>;

@@ -9,7 +9,7 @@ export type Answer<T> =
 
 /** Failures are values, not exceptions. */
 export interface Caller {
-  /** The response as it came, null where nobody answered. */
+  /** The response as it came, null if nobody answered. */
   send: (path: string, init?: RequestInit) => Promise<Response | null>;
   call: (path: string, init?: RequestInit) => Promise<Answer<unknown>>;
   /** A call whose answer says nothing but whether it was taken. */

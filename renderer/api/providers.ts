@@ -14,7 +14,7 @@ export interface Enrollment {
   readonly join: string;
 }
 
-/** A machine and what happened to it, newest first; the history is null where it could not be read. */
+/** A machine and what happened to it, newest first; the history is null if it could not be read. */
 export interface ProviderDetail {
   readonly provider: Provider;
   readonly note: ProviderNote;

@@ -7,7 +7,7 @@ import { sendError } from '../http/responses.ts';
 /** What an owner looks up when something is wrong. */
 export interface AboutApp {
   readonly dataDirectory: string;
-  /** The end of the log file, oldest line first; null where the log goes elsewhere. */
+  /** The end of the log file, oldest line first; null if the log goes elsewhere. */
   readonly logLines: (count: number) => Promise<readonly string[] | null>;
 }
 

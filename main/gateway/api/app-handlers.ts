@@ -42,7 +42,7 @@ interface AppDeps {
   readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
-  /** What a machine goes by; null where it is not known. */
+  /** What a machine goes by; null if it is not known. */
   readonly nameOf: (id: string) => string | null;
   readonly agent: Pick<AgentApi, 'gpus'> | null;
   readonly app: () => { readonly version: string };

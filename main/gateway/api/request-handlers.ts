@@ -45,7 +45,7 @@ function wantedOf(query: Query): RequestsWanted | GatewayError {
   return { filter, by: Object.fromEntries(by) as RequestsWanted['by'], before, limit };
 }
 
-/** Null where none is given, NaN for anything else. */
+/** Null if none is given, NaN for anything else. */
 function wholeNumber(given: Query[string]): number | null {
   if (given === undefined) return null;
   return typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;

@@ -207,7 +207,7 @@ type RequestRead =
   | { readonly kind: 'refused'; readonly error: GatewayError; readonly rest?: RestOfBody }
   | { readonly kind: 'aborted' };
 
-/** Before any of the body is read; null where it may be read. */
+/** Before any of the body is read; null if it may be read. */
 function refusedAtHead(
   { headers }: IncomingMessage,
   { endpoint, identity }: Caller,

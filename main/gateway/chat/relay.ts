@@ -43,9 +43,9 @@ export interface RelayPlan {
   readonly meter: UsageMeter;
   /** Called with the number of events sent, and when data last came, in clock ticks. */
   readonly onEvents: (count: number, cameAt: number) => void;
-  /** Collects the bytes sent; null where the answer could not be resumed. */
+  /** Collects the bytes sent; null if the answer could not be resumed. */
   readonly sent: SentBytes | null;
-  /** Turns events into the caller's; null where they are in its protocol. */
+  /** Turns events into the caller's; null if they are in its protocol. */
   readonly translator: StreamTranslator | null;
   /** Turns the events into the rest of the answer that it resumes; null for a first stream. */
   readonly splice: Splice | null;

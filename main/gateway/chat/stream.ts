@@ -35,7 +35,7 @@ interface StreamContext {
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
   readonly translator: StreamTranslator | null;
-  /** Null where the answer could not be resumed. */
+  /** Null if the answer could not be resumed. */
   readonly sent: SentBytes | null;
 }
 

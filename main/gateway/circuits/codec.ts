@@ -88,7 +88,7 @@ export function encodeBreaker({ health, state }: Breaker, now: DualTime): SavedB
   };
 }
 
-/** For use before the first request; null where `saved` is not a saved breaker. */
+/** For use before the first request; null if `saved` is not a saved breaker. */
 export function decodeBreaker(saved: unknown, now: DualTime): Breaker | null {
   const parsed = breakerSchema.safeParse(saved);
   if (!parsed.success) return null;
@@ -112,7 +112,7 @@ export function encodeExclusions(exclusions: Exclusions, now: DualTime): SavedEx
   };
 }
 
-/** Null where `saved` is not a saved list of exclusions. */
+/** Null if `saved` is not a saved list of exclusions. */
 export function decodeExclusions(saved: unknown, now: DualTime): Exclusions | null {
   const parsed = exclusionsSchema.safeParse(saved);
   if (!parsed.success) return null;

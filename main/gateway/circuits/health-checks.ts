@@ -18,7 +18,7 @@ export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly isOn: () => boolean;
-  /** A cheap request, never a completion: whether it was answered; null where there is none to send, or none could be. */
+  /** A cheap request, never a completion: whether it was answered; null if there is none to send, or none could be. */
   readonly check: (id: string) => Promise<boolean | null> | null;
 }
 

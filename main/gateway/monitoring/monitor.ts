@@ -41,7 +41,7 @@ export interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
-  /** What a machine goes by; null where it is not known. */
+  /** What a machine goes by; null if it is not known. */
   readonly nameOf: (id: string) => string | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;

@@ -13,7 +13,7 @@ export interface Sightings {
   watched(isWatched: boolean): void;
   /** The upstream has a new address, key or model. */
   changed(id: UpstreamId): void;
-  /** Checks an upstream or a machine: whether it is up, null where there is nothing to ask. */
+  /** Checks an upstream or a machine: whether it is up, null if there is nothing to ask. */
   check(id: string): Promise<boolean | null> | null;
   /** The owner's test of an upstream has ended. */
   tested(id: UpstreamId, result: UpstreamTest): void;

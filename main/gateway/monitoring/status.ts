@@ -35,7 +35,7 @@ export interface ProvidersKnown {
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
-  /** Null where no other gateway shares the machines. */
+  /** Null if no other gateway shares the machines. */
   readonly pool: PoolReport | null;
 }
 

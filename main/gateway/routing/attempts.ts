@@ -89,7 +89,7 @@ export class RequestAttempts {
 interface CallFacts {
   /** In clock ticks. */
   readonly sentAt: number;
-  /** Null where no engine's silence is watched. */
+  /** Null if no engine's silence is watched. */
   readonly engineCall: EngineCall | null;
   /** False while it is certain that the upstream knows nothing of the call. */
   readonly hasLeft: () => boolean;

@@ -37,7 +37,7 @@ export type HealthCheckResult =
   /** This gateway had no descriptor left for a connection. */
   | { readonly kind: 'not_asked' };
 
-/** Null where there is nothing to ask. */
+/** Null if there is nothing to ask. */
 export type CheckHealth = (id: string) => Promise<HealthCheckResult> | null;
 
 /** An upstream that refuses the key is up: the circuit is about whether it answers. Null: nothing was learned. */
@@ -47,7 +47,7 @@ export function isUp(result: HealthCheckResult): boolean | null {
 }
 
 /**
- * Checks an upstream or a machine by routes that cost nothing; null where there is none. `ondemand` is
+ * Checks an upstream or a machine by routes that cost nothing; null if there is none. `ondemand` is
  * never asked, as any request may start a GPU that is paid for, and hosted upstreams are not under
  * zero-spend.
  */
@@ -124,7 +124,7 @@ const UNCLEAR: HealthCheckResult = { kind: 'unclear' };
 const NOT_ASKED: HealthCheckResult = { kind: 'not_asked' };
 const failed = (reason: FallbackReason): HealthCheckResult => ({ kind: 'failed', reason });
 
-/** Null where the route does not exist. */
+/** Null if the route does not exist. */
 function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult | null {
   if (result.kind === 'exhausted') return NOT_ASKED;
   if (result.kind !== 'response' && result.kind !== 'too_large') {

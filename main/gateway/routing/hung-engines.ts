@@ -93,14 +93,14 @@ function longest(silent: Engine['silent']): number {
  * does not.
  */
 export interface WedgeWatch {
-  /** `checkAfterMs`: silence of this call before the engine is checked. Null where checks would prove nothing. */
+  /** `checkAfterMs`: silence of this call before the engine is checked. Null if checks would prove nothing. */
   sent(ownedBy: string | null, checkAfterMs: number): EngineCall | null;
 }
 
 export interface WedgeWatchDeps {
   readonly clock: Clock;
   readonly isOn: () => boolean;
-  /** A request that costs nothing; null where there is none to send. */
+  /** A request that costs nothing; null if there is none to send. */
   readonly check: () => Promise<HealthCheckResult> | null;
 }
 

@@ -13,7 +13,7 @@ export interface AttemptTarget {
   readonly upstream: UpstreamId;
   /** The machine of the local pool; null elsewhere. */
   readonly provider: string | null;
-  /** Empty where the upstream chooses. */
+  /** Empty if the upstream chooses. */
   readonly model: string;
   readonly promptBytes: number;
   readonly mode: AnswerMode;
@@ -26,7 +26,7 @@ export interface AttemptStart {
   readonly startedAt: number;
   /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */
   readonly ids: readonly string[];
-  /** Null where nothing is predicted. */
+  /** Null if nothing is predicted. */
   readonly predictedTtftMs: number | null;
   readonly circuit: CircuitState;
 }
@@ -41,7 +41,7 @@ export interface AttemptEnd {
   readonly endedAt: DualTime;
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
-  /** Null where nothing was used, as far as is known. */
+  /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
   /** Aborted before anything of it had left: no upstream knows of it. */
   readonly isRecalled: boolean;

@@ -248,7 +248,7 @@ function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 
-/** Null where no silence says that the engine has hung. */
+/** Null if no silence says that the engine has hung. */
 function watched(
   call: UpstreamCall,
   permits: Permits,
@@ -263,7 +263,7 @@ function watched(
   return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));
 }
 
-/** Null where nothing is predicted. */
+/** Null if nothing is predicted. */
 function predictedCall(
   call: UpstreamCall,
   { own }: Permits,

@@ -54,7 +54,7 @@ async function dispatchAfterFailure(
   return plan.next() ?? returnToLocal('at_last', plan, context, deps);
 }
 
-/** The call after a short wait that `local` asked for; null where there is nothing to wait for, or nobody any more. */
+/** The call after a short wait that `local` asked for; null if there is nothing to wait for, or nobody any more. */
 async function returnToLocal(
   when: Parameters<FallbackPlan['returnInMs']>[0],
   plan: FallbackPlan,

@@ -8,7 +8,7 @@ export type AnswerDelta =
   | { readonly kind: 'citation'; readonly citation: Citation };
 
 export interface CallDelta {
-  /** Tells the calls of an answer apart; null where each piece is a call of its own. */
+  /** Tells the calls of an answer apart; null if each piece is a call of its own. */
   readonly index: number | string | null;
   readonly id: string;
   readonly name: string;

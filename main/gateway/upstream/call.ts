@@ -39,7 +39,7 @@ export interface ChatCall {
   readonly authorization: string | null;
   /** By the setting or by this request's header, only `local` may be called (docs/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
-  /** For upstreams that speak only chat completions; null where those cannot stand in. */
+  /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: (() => ChatForm) | null;
   /** Of the answer, if this is the chat form of another request. */
   readonly translator: ((model: string) => AnswerTranslator) | null;
@@ -55,9 +55,9 @@ export function inChat(call: ChatCall): ChatCall | null {
 export interface UpstreamCall {
   readonly endpoint: ApiEndpoint;
   readonly request: ChatRequest;
-  /** Null where the answer is in the caller's protocol already. */
+  /** Null if the answer is in the caller's protocol already. */
   readonly translator: AnswerTranslator | null;
-  /** The same as a chat completion, should the upstream lack the endpoint; null where it cannot be one. */
+  /** The same as a chat completion, should the upstream lack the endpoint; null if it cannot be one. */
   readonly inChat: () => UpstreamCall | null;
   readonly upstream: UpstreamId;
   readonly provider: string | null;

@@ -30,7 +30,7 @@ interface ExchangeFacts {
   readonly nowMs: number;
 }
 
-/** Makes the form when it is first asked for; null where chat completions cannot stand in. */
+/** Makes the form when it is first asked for; null if chat completions cannot stand in. */
 export function chatFormOf(request: ChatRequest, facts: ExchangeFacts): (() => ChatForm) | null {
   const { translation } = request.endpoint;
   if (translation === undefined) return null;

@@ -40,7 +40,7 @@ export function estimatedTokens(promptBytes: number, output: number): Tokens {
   return { input, output, cached: 0, estimated: true };
 }
 
-/** What a whole answer has used, as the upstream sent it; null where that is not even to be guessed. */
+/** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
 export function tokensOf(
   body: Buffer,
   { request: { endpoint }, promptBytes }: Pick<UpstreamCall, 'request' | 'promptBytes'>,

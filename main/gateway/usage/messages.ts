@@ -107,7 +107,7 @@ export type UsageReply =
       readonly before: UsageBefore;
     }
   | { readonly kind: 'unusable'; readonly message: string }
-  /** Why the write failed; null where it did not. */
+  /** Why the write failed; null if it did not. */
   | { readonly kind: 'written'; readonly problem: string | null }
-  /** Null where it cannot be read. */
+  /** Null if it cannot be read. */
   | { readonly kind: 'answer'; readonly id: number; readonly answer: UsageAnswer | null };

@@ -16,7 +16,7 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
-  /** As JSON; null where it is not kept. */
+  /** As JSON; null if it is not kept. */
   row(id: string): string | null;
   /** The sums since these times. */
   before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;

@@ -28,7 +28,7 @@ export interface EndedCall {
   readonly isFailure: boolean;
   /** Something of it went to the caller. */
   readonly hasAnswered: boolean;
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   readonly tokens: Tokens | null;
   /** Null without a first token. */
   readonly firstTokenMs: number | null;
@@ -47,7 +47,7 @@ export interface UsageRecorder {
   /** `atMs`: when, in wall-clock milliseconds. */
   requestEnded(row: RequestRow, atMs: number): void;
   history(range: HistoryRange): Promise<UsageHistory>;
-  /** Null where none are kept or they cannot be read. */
+  /** Null if none are kept or they cannot be read. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
   request(id: string): Promise<RequestRow | null>;
   /** Hands over what was counted; to be called once nothing runs any more. */
@@ -219,7 +219,7 @@ interface Price {
   readonly cached: number;
 }
 
-/** Null where no price is set. Cached tokens without a price of their own cost what others do. */
+/** Null if no price is set. Cached tokens without a price of their own cost what others do. */
 function priceOf(config: Config, id: UpstreamId): Price | null {
   if (id === 'local') return null;
   const { priceInput, priceOutput, priceCached } = config[id];

@@ -23,12 +23,12 @@ export interface UsageStore {
   readonly rows: readonly string[];
   /** Of the running day and month, at the start. */
   readonly before: UsageBefore;
-  /** False where nothing is ever kept: then nothing need be counted. */
+  /** False if nothing is ever kept: then nothing need be counted. */
   readonly isKept: boolean;
   /** Why nothing is kept; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
-  /** Null where nothing is kept or it cannot be read. */
+  /** Null if nothing is kept or it cannot be read. */
   history(query: HistoryQuery): Promise<HistoryRows | null>;
   /** As `history`. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;

@@ -77,7 +77,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   port.on('message', answer);
 }
 
-/** Null where the database cannot be read. */
+/** Null if the database cannot be read. */
 async function answerTo(
   question: UsageQuestion,
   queries: Pick<UsageQueries, 'history' | 'rows' | 'row'>,

@@ -193,7 +193,7 @@ interface ProcessReport {
 /** The share of file descriptors for callers; the rest is for upstreams, files and the database. */
 const CALLERS_SHARE = 0.75;
 
-/** How many connections the limit of open files leaves for callers; null where there is no such limit, as on Windows. */
+/** How many connections the limit of open files leaves for callers; null if there is no such limit, as on Windows. */
 export function maxConnections(): number | null {
   const files = (openFiles ??= readOpenFiles());
   return Number.isFinite(files) ? Math.max(1, Math.floor(files * CALLERS_SHARE)) : null;

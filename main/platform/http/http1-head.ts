@@ -94,7 +94,7 @@ function addField(headers: Record<string, string | string[]>, name: string, valu
 }
 
 /**
- * Null where two parsers might disagree on the end of the body: a length beside chunks, two lengths even if
+ * Null if two parsers might disagree on the end of the body: a length beside chunks, two lengths even if
  * they are equal, another coding than chunks. This is checked for responses without a body too.
  */
 function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {

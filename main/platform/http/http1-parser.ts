@@ -30,7 +30,7 @@ export interface ResponseParser {
   push(bytes: Buffer, end: number): ParseState;
   /** Whether the end of the connection is the regular end of the body. */
   endsWithConnection(): boolean;
-  /** How long the connection may be kept idle; null where it must not be reused. */
+  /** How long the connection may be kept idle; null if it must not be reused. */
   keepAliveMs(): number | null;
   /** A byte of the response has come. */
   hasBegun(): boolean;

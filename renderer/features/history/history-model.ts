@@ -5,7 +5,7 @@ import { formatCompact, formatDuration } from '../../text/format.ts';
 /** One chart: what it shows of a step. */
 export interface Measure {
   readonly id: keyof typeof t.history.measures;
-  /** Null where a step has none. */
+  /** Null if a step has none. */
   readonly of: (figures: UsageFigures) => number | null;
   readonly text: (value: number) => string;
 }

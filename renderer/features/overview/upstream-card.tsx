@@ -15,7 +15,7 @@ interface StationProps {
   readonly tally: UpstreamTally;
   /** Of the local pool; null elsewhere, and while there are none. */
   readonly machines: ProvidersSummary | null;
-  /** Null where it cannot be set up here. */
+  /** Null if it cannot be set up here. */
   readonly onSetUp: (() => void) | null;
   readonly children: ReactNode;
 }

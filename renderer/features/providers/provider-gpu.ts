@@ -10,7 +10,7 @@ export type GpuDevice = Provider['gpu']['devices'][number];
 export interface Meter {
   readonly label: string;
   readonly text: string;
-  /** 0 to 1, null where it is not known. */
+  /** 0 to 1, null if it is not known. */
   readonly share: number | null;
 }
 

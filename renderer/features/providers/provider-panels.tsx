@@ -87,7 +87,7 @@ function Panel({ subject, aside, children }: PanelProps) {
 }
 
 interface ProviderHistoryProps {
-  /** Null where it could not be read. */
+  /** Null if it could not be read. */
   readonly history: readonly ProviderEvent[] | null;
   readonly serverNow: number;
 }

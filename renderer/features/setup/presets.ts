@@ -5,7 +5,7 @@ export interface Preset {
   readonly name: string;
   /** Null: it is on a machine of one's own, whose address is entered. */
   readonly baseUrl: string | null;
-  /** An address as an example; empty where the address is known. */
+  /** An address as an example; empty if the address is known. */
   readonly example: string;
   readonly key: 'needed' | 'optional';
   /** Where a key is made; empty for programs. */

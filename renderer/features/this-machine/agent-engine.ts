@@ -18,7 +18,7 @@ export function plainAddress(url: string): string {
   return url.replace(/^http:\/\//, '').replace(/\/+$/, '');
 }
 
-/** The machine whose engine Local asks without the agent; null where that is not this one. */
+/** The machine whose engine Local asks without the agent; null if that is not this one. */
 export function directMachine(
   seen: AgentSeen | null,
   { upstreams }: Pick<StatusReport, 'upstreams'>,

@@ -8,7 +8,7 @@ export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked
 
 export interface Trial {
   readonly passed: boolean;
-  /** As a request or a command line; null where that is not told. */
+  /** As a request or a command line; null if that is not told. */
   readonly tried: string | null;
   readonly output: string;
   readonly remedy: string | null;

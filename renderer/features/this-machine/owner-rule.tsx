@@ -7,7 +7,7 @@ import { t } from '../../text/t.ts';
 
 interface OwnerRuleProps {
   readonly shown: RuleShown;
-  /** The environment variable of its setting; null where the settings cannot be read. */
+  /** The environment variable of its setting; null if the settings cannot be read. */
   readonly variable: string | null;
   readonly control: boolean;
   /** Why the gateway refused the last change. */

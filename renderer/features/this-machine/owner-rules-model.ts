@@ -22,7 +22,7 @@ export interface RuleShown {
   readonly isOn: boolean;
   /** An environment variable sets it, so it cannot be changed here. */
   readonly isHeld: boolean;
-  /** Why it has no effect on this machine; null where it can have one. */
+  /** Why it has no effect on this machine; null if it can have one. */
   readonly futile: string | null;
 }
 

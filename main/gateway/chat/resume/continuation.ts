@@ -101,7 +101,7 @@ function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
 /** Longer messages are not parsed: that would block the event loop. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/** The caller's own prefill; null without one, undefined where it cannot be extended. */
+/** The caller's own prefill; null without one, undefined if it cannot be extended. */
 function ownPrefill(message: Buffer): string | null | undefined {
   if (message.length > MAX_MESSAGE_BYTES) return undefined;
   const members = topLevelMembers(message);

@@ -15,7 +15,7 @@ import {
 
 /** Which upstreams continue a partial answer, and how. */
 export interface Prefills {
-  /** How `call` can be asked to continue; null where it cannot, or has refused. */
+  /** How `call` can be asked to continue; null if it cannot, or has refused. */
   of(call: UpstreamCall): Continuing | null;
   /**
    * Reads the lists of models of upstreams whose engine is unknown, which costs nothing. Waits, within the
@@ -44,7 +44,7 @@ const REFUSED_FOR_MS = 3_600_000;
 const MAX_REFUSALS = 1000;
 
 interface ModelList {
-  /** The owner of each model; empty where the list has none. */
+  /** The owner of each model; empty if the list has none. */
   readonly owners: Promise<ReadonlyMap<string, string>>;
   /** The last list that was read, also while the next one is. */
   known: ReadonlyMap<string, string>;

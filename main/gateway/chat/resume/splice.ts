@@ -140,7 +140,7 @@ function isFirstChoice(choice: unknown): choice is Chunk {
   return isObject(choice) && (choice['index'] ?? 0) === 0;
 }
 
-/** An event with other data; its other lines (a name, a comment) stay. Null where the data is nested too deep. */
+/** An event with other data; its other lines (a name, a comment) stay. Null if the data is nested too deep. */
 function withData(event: Buffer, data: unknown): Buffer | null {
   const json = writeJson(data);
   if (json === null) return null;

@@ -80,7 +80,7 @@ function gatesFor(
 
 /** Passes the part of the second stream's text that was not sent before. */
 interface TextGate {
-  /** The part of `text` to send; null where the answer differs. */
+  /** The part of `text` to send; null if the answer differs. */
   take(text: string): string | null;
   /** Whether everything that must be repeated has been. */
   isPast(): boolean;

@@ -192,7 +192,7 @@ export function reasoningOf(delta: Delta): string {
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
-/** Null where a delta has text only. */
+/** Null if a delta has text only. */
 export function beyondText(delta: Delta): BeyondText | null {
   const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
   if (isFilled(calls) || isObject(call)) return 'tool_call';
@@ -210,7 +210,7 @@ interface Kept {
   readonly isRoleNew: boolean;
 }
 
-/** A delta with only that text and role, and its other fields. Null where it is empty. */
+/** A delta with only that text and role, and its other fields. Null if it is empty. */
 export function keptOf(delta: Delta, kept: Kept): Delta | null {
   const { role, content: _, reasoning, reasoning_content, reasoning_details, ...others } = delta;
   const hasReasoning = kept.reasoning !== '';
