@@ -95,7 +95,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle,
   });
-  // Made with the first request that needs it: that takes 5 ms of a start, and a gateway of apps alone needs none.
+  // Created with the first request that needs it: it takes 5 ms of a start, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
     (express ??= createExpressListener(routes, { ...deps, identify, onBug }))(req, res);
