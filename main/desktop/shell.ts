@@ -19,7 +19,6 @@ import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts
 import type { AppExit } from './shutdown.ts';
 import type { SystemState } from './system-menu.ts';
 import type { TerminalCommand } from './terminal-command.ts';
-import { createThrottle } from './throttle.ts';
 import { createTray } from './tray.ts';
 import { keepTray } from './tray-keeper.ts';
 import type { TrayPanel } from './tray-panel.ts';
@@ -214,4 +213,36 @@ function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
     reported.add(type);
     notifier.say(childGone(type, reason));
   });
+}
+
+interface Throttle {
+  request(): void;
+  stop(): void;
+}
+
+/** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
+function createThrottle(intervalMs: number, act: () => void): Throttle {
+  let timer: NodeJS.Timeout | null = null;
+  let isRequested = false;
+
+  function run(): void {
+    isRequested = false;
+    timer = setTimeout(() => {
+      timer = null;
+      if (isRequested) run();
+    }, intervalMs);
+    act();
+  }
+
+  return {
+    request() {
+      if (timer === null) run();
+      else isRequested = true;
+    },
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      isRequested = false;
+    },
+  };
 }
