@@ -8,7 +8,7 @@ import { t } from './text/t.ts';
 import { formatClock } from './text/format.ts';
 import { routeOf, type Route } from './route.ts';
 
-/** The whole page, in each of its standings to the gateway. */
+/** The whole page: connecting, locked or live. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { subscribe, getState } = switchyard.store;
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
@@ -55,13 +55,13 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   );
 }
 
-/** The address is the route, so the link must not change it. */
+/** The hash is the route, so the link must not change it. */
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
 }
 
-/** Why a link did not give control, and what to do. */
+/** Says why a link did not give control, and what to do. */
 function Notice({ text }: { readonly text: string }) {
   return (
     <p className="notice" role="alert">
@@ -76,7 +76,7 @@ interface ConnectionBannerProps {
   readonly onRetry: () => void;
 }
 
-/** Shown while the gateway cannot be reached; lies over the page so that nothing moves. */
+/** Shown over the page while the gateway cannot be reached, so that nothing moves. */
 function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
   return (
     <div className="banner" role="alert">
@@ -92,7 +92,7 @@ function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
   );
 }
 
-/** The route of the address, followed as it changes. */
+/** The current route, updated as the address changes. */
 function useRoute(): Route {
   return routeOf(useSyncExternalStore(onAddressChange, () => location.hash));
 }

@@ -10,7 +10,6 @@ import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
 import type { Requests as RequestsApi } from './api/requests.ts';
 import type { SettingsState } from './api/window-state.ts';
-import { useNow } from './ui/use-now.ts';
 import type { Drafts } from './features/settings/draft.ts';
 import { headlineOf, UNREACHABLE, type Headline } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
@@ -32,7 +31,7 @@ interface LiveProps {
   readonly data: LiveData;
   readonly route: Route;
   readonly control: boolean;
-  /** Time of the disconnection; clocks stop there, because nothing later is known. */
+  /** Time of the disconnection, at which clocks stop; null while connected. */
   readonly frozenAt: number | null;
   readonly settings: SettingsState;
   readonly actions: Control;
@@ -44,14 +43,14 @@ interface LiveProps {
   readonly requests: RequestsApi;
 }
 
-/** Everything that is drawn from the feed. */
+/** The pages, rendered from the feed. */
 export function Live(props: LiveProps) {
   const { data, control, frozenAt, settings, actions, registry, agent, access, sendChat } = props;
   const isLost = frozenAt !== null;
   const details = useOpenRequest(props.route);
   const { page: route, open } = details;
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
-  // Here rather than in the page itself: a look at another tab does not lose what was entered.
+  // Kept here rather than in the page, so that switching tabs does not lose input.
   const [drafts, setDrafts] = useState<Drafts>({});
   const [providersView, setProvidersView] = useState<ProvidersView>({ text: '', sort: 'state' });
   const [opened, setOpened] = useState<string | null>(null);
@@ -140,13 +139,13 @@ function headlineAt(
   return frozenAt === null ? headlineOf(line, app.demo !== undefined) : UNREACHABLE;
 }
 
-/** The machine to come back to in the list: forgotten once one goes elsewhere. */
+/** The machine to return to in the list; null once another page is opened. */
 function openedBy(route: Route, opened: string | null): string | null {
   if (route.page === 'provider') return route.id;
   return route.page === 'providers' ? opened : null;
 }
 
-/** Puts the sentence into the tab's title, where it is seen without opening the page. */
+/** Shows the headline in the tab's title. */
 function useTitle(headline: Headline | null): void {
   const title = headline
     ? t.shell.pageTitle(`${headline.lead}${headline.subject}${headline.rest}`)
@@ -154,4 +153,25 @@ function useTitle(headline: Headline | null): void {
   useEffect(() => {
     document.title = title;
   }, [title]);
+}
+
+const TICK_MS = 250;
+
+/** Page time, updated only while something on screen counts; `frozenAt` stops it. */
+function useNow(data: LiveData | null, frozenAt: number | null): number {
+  const [tick, setTick] = useState(() => Date.now());
+  const counting = frozenAt === null && data !== null && countsTime(data);
+  useEffect(() => {
+    if (!counting) return undefined;
+    const timer = setInterval(() => setTick(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [counting]);
+  return frozenAt ?? Math.max(tick, data?.receivedAt ?? 0);
+}
+
+function countsTime({ requests, status }: LiveData): boolean {
+  return (
+    requests.some(({ state }) => state === 'running') ||
+    status.upstreams.some(({ circuit, skips }) => circuit.open || skips.length > 0)
+  );
 }

@@ -6,11 +6,11 @@ import { t } from './text/t.ts';
 
 interface LockedProps {
   readonly notice: string | null;
-  /** Answers what went wrong, or null. */
+  /** Resolves with an error message, or null. */
   readonly onUnlock: (key: string) => Promise<string | null>;
 }
 
-/** Shown instead of the page where the gateway wants a key. */
+/** Shown instead of the page if the gateway requires a key. */
 export function Locked({ notice, onUnlock }: LockedProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {

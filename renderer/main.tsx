@@ -7,7 +7,7 @@ import { t } from './text/t.ts';
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');
 
-// Before the first render: the address still holds the one-time code.
+// Before the first render, while the address still contains the single-use code.
 const switchyard = connectSwitchyard(window);
 
 createRoot(place, {

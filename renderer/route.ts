@@ -11,21 +11,21 @@ import {
 export type Route =
   | { readonly page: 'overview' }
   | { readonly page: 'chat' }
-  /** `joining`: asks for the line of another gateway, for this machine. */
+  /** `joining`: opens the dialog by which this machine joins another gateway. */
   | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
   | { readonly page: 'provider'; readonly id: string }
   | {
       readonly page: 'requests';
       readonly filter: RequestFilter;
       readonly by?: Narrowing;
-      /** The one whose details are open. */
+      /** Id of the request whose details are open. */
       readonly request?: string;
     }
   | { readonly page: 'history'; readonly range: HistoryRange }
-  /** The section is the one to be opened, null for none in particular. */
+  /** `section`: the one to open; null for none. */
   | { readonly page: 'settings'; readonly section: string | null };
 
-/** Reads the hash; anything unknown is the overview. */
+/** Parses the hash; anything unknown is the overview. */
 export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [page, detail] = path.split('/');
@@ -42,7 +42,7 @@ export function routeOf(hash: string): Route {
   return requestsRoute(detail ?? '', new URLSearchParams(query));
 }
 
-/** A filter's name, or a request's id with the filter behind the question mark. */
+/** `detail` is a filter's name, or a request's id with the filter after the question mark. */
 function requestsRoute(detail: string, query: URLSearchParams): Route {
   const find = (name: string | null) => REQUEST_FILTERS.find((filter) => filter === name);
   const filter = find(detail) ?? find(query.get('outcome')) ?? 'all';

@@ -4,16 +4,16 @@ import { hashOf, type Route } from './route.ts';
 type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
 
 export interface OpenDetails {
-  /** The page to draw: the one behind the details where they are open. */
+  /** The page to render: the one behind the details if they are open. */
   readonly page: Route;
   readonly id: string | null;
   readonly open: (id: string) => void;
-  /** To another request, in the place of this one. */
+  /** Replaces the open request with another. */
   readonly go: (id: string) => void;
   readonly close: () => void;
 }
 
-/** Details of a request have an address of their own and lie over the page that they were opened on. */
+/** The details of a request have their own address and lie over the page on which they were opened. */
 export function useOpenRequest(route: Route): OpenDetails {
   const requests: RequestsRoute =
     route.page === 'requests' ? route : { page: 'requests', filter: 'all' };
@@ -28,7 +28,7 @@ export function useOpenRequest(route: Route): OpenDetails {
   useEffect(() => {
     latest.current = list;
   });
-  // Rows are drawn once and keep it.
+  // Stable, because rows are rendered once and keep it.
   const open = useCallback((next: string) => {
     wasOpenedHere.current = true;
     location.hash = hashOf({ ...latest.current, request: next });

@@ -2,7 +2,7 @@ import { createCaller, type Answer } from './call.ts';
 import type { Client, Refusal } from './client.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
-/** A browser that keeps control over restarts. */
+/** A browser that keeps control across restarts. */
 export interface RememberedBrowser {
   readonly id: string;
   readonly name: string;
@@ -18,14 +18,14 @@ export interface AboutGateway {
   readonly uptimeSeconds: number;
 }
 
-/** Who has standing control, and what an owner looks up when something is wrong. */
+/** Remembered browsers, the log and the diagnostics. */
 export interface Access {
   readonly about: () => Promise<Answer<AboutGateway>>;
   readonly browsers: () => Promise<Answer<readonly RememberedBrowser[]>>;
-  /** Answers what went wrong, or null. */
+  /** Resolves with an error message, or null. */
   readonly remember: (name: string) => Promise<string | null>;
   readonly forget: (id: string) => Promise<Refusal | null>;
-  /** Null if the log goes elsewhere. */
+  /** Null if the log is not written to a file. */
   readonly logs: () => Promise<Answer<readonly string[] | null>>;
   /** Everything for a bug report, as a ZIP archive; secrets are masked by the gateway. */
   readonly diagnostics: () => Promise<Blob>;

@@ -2,23 +2,23 @@ import type { AgentView, AgentWish, DoctorReport } from '#shared/agent.ts';
 import { createCaller, type Answer } from './call.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
 
-/** The agent of the gateway's machine, or why there is none. */
+/** The agent of the gateway's machine, or the reason why there is none. */
 export type AgentSeen =
   | { readonly kind: 'on'; readonly view: AgentView }
-  /** Its owner has switched it off; the message says how it comes back. */
+  /** Switched off by its owner; the message says how to switch it on. */
   | { readonly kind: 'off'; readonly message: string };
 
-/** The agent as the page reads and steers it. */
+/** The agent of the gateway's machine, read and controlled by the page. */
 export interface Agent {
   readonly read: () => Promise<Answer<AgentSeen>>;
-  /** As last read, null before. */
+  /** The last answer; null before the first. */
   readonly last: () => AgentSeen | null;
   readonly setWish: (wish: AgentWish) => Promise<Refusal | null>;
-  /** Reports to the gateway of a line from its "Add a machine". */
+  /** Joins the gateway named in a line from its "Add a machine". */
   readonly join: (line: string) => Promise<Refusal | null>;
-  /** Runs the gateway's checks on the machine itself; takes seconds. */
+  /** Runs the gateway's checks on the machine itself, which takes seconds. */
   readonly examine: () => Promise<Answer<DoctorReport>>;
-  /** Another run of the gateway may have an agent where this one had none. */
+  /** To be called when the gateway may have restarted, possibly with its agent switched on. */
   readonly reconsider: () => void;
 }
 
@@ -27,10 +27,10 @@ export function createAgent(client: Pick<Client, 'request'>, answered: () => voi
   let last: AgentSeen | null = null;
   return {
     async read() {
-      // It stays so until the gateway starts again.
+      // An agent stays switched off until the gateway restarts.
       if (last?.kind === 'off') return { ok: true, value: last };
       const answer = await call('/api/v1/agent');
-      // The path conflicts with nothing but an agent that is switched off.
+      // The only conflict on this path is an agent that is switched off.
       const isOff = !answer.ok && answer.status === 409;
       if (!answer.ok && !isOff) return answer;
       last = answer.ok

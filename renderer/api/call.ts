@@ -2,21 +2,21 @@ import { parseVisible } from '#shared/visible.ts';
 import { NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
 import { t } from '../text/t.ts';
 
-/** `status` is null when no response came. */
+/** `status` is null if there was no response. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal; readonly status: number | null };
 
 /** Failures are values, not exceptions. */
 export interface Caller {
-  /** The response as it came, null if nobody answered. */
+  /** The raw response; null if there was none. */
   send: (path: string, init?: RequestInit) => Promise<Response | null>;
   call: (path: string, init?: RequestInit) => Promise<Answer<unknown>>;
-  /** A call whose answer says nothing but whether it was taken. */
+  /** A call whose only result is success or a refusal. */
   order: (path: string, init: RequestInit) => Promise<Refusal | null>;
 }
 
-/** `answered` is called for each response: a 401 ends the session. */
+/** `answered` is called after each response, because a 401 ends the session. */
 export function createCaller(client: Pick<Client, 'request'>, answered: () => void): Caller {
   const send: Caller['send'] = async (path, init) => {
     try {

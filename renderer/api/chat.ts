@@ -14,7 +14,7 @@ export interface ChatCall {
   readonly messages: readonly ChatMessage[];
 }
 
-/** Who answered and why others did not, from the headers. */
+/** Who answered and why others did not, from the response headers. */
 export interface ChatRoute {
   readonly requestId: string | null;
   readonly upstream: string | null;
@@ -105,7 +105,7 @@ interface Chunk {
   readonly choices?: readonly { readonly delta?: Readonly<Record<string, unknown>> }[];
 }
 
-/** The message of an error in the stream, or null. */
+/** Reports the events of a chunk; returns the message of an error in the stream, or null. */
 function readChunk(data: string, onEvent: (event: ChatEvent) => void): string | null {
   const { model, error, usage, choices } = JSON.parse(data) as Chunk;
   if (error) return typeof error.message === 'string' ? visible(error.message) : t.chat.brokeOff;

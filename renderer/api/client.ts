@@ -5,34 +5,34 @@ const TOKEN_KEY = 'switchyard.session';
 const BROWSER_KEY = 'switchyard.browser';
 const API_KEY = 'switchyard.key';
 
-/** The edges the client needs; a test hands in its own. */
+/** The client's dependencies; tests pass in their own. */
 interface ClientEdges {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
-  /** Ends with the tab. */
+  /** Cleared when the tab is closed. */
   readonly storage: Store;
-  /** Stays: for a browser that the gateway remembers. */
+  /** Persistent: for a browser that the gateway remembers. */
   readonly standing?: Store;
 }
 
 type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** Calls the gateway and carries the control session, if there is one. */
+/** Calls the gateway, with the token of the control session if there is one. */
 export interface Client {
-  /** True while the token of a session, or of a remembered browser, is held. */
+  /** True while the client has the token of a session or of a remembered browser. */
   hasSession: () => boolean;
-  /** Sends the token along; a refused token is dropped and the call made again without it. */
+  /** Sends the token; if it is refused, drops it and repeats the call without it. */
   request: (path: string, init?: RequestInit) => Promise<Response>;
-  /** Exchanges a one-time code for a session; answers what went wrong, or null. */
+  /** Exchanges a single-use code for a session; resolves with an error message, or null. */
   redeem: (code: string) => Promise<string | null>;
-  /** Has this browser remembered; answers what went wrong, or null. */
+  /** Asks the gateway to remember this browser; resolves with an error message, or null. */
   remember: (name: string) => Promise<string | null>;
-  /** Drops the token of a remembered browser from this one. */
+  /** Deletes the persistent token from this browser. */
   forgetHere: () => void;
-  /** Reads with an API key from now on; answers what went wrong, or null. */
+  /** Reads with an API key from now on; resolves with an error message, or null. */
   unlock: (key: string) => Promise<string | null>;
 }
 
-/** Tokens are kept in the given storages only. */
+/** Tokens are kept only in the given storages. */
 export function createClient({ fetch, storage, standing = storage }: ClientEdges): Client {
   const send = (path: string, init: RequestInit, token: string | null): Promise<Response> => {
     const headers = new Headers(init.headers);
@@ -111,7 +111,7 @@ export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): Reque
 
 export interface Refusal {
   readonly message: string;
-  /** The part of the call that it is about, such as a setting's path; null for the call as a whole. */
+  /** The part of the call at fault, such as a setting's path; null for the call as a whole. */
   readonly param: string | null;
 }
 
@@ -120,7 +120,7 @@ export const NO_ANSWER: Refusal = {
   param: null,
 };
 
-/** The server's own words for a refused call, else its status. */
+/** The server's error message for a refused call, otherwise its status. */
 export async function refusalOf(response: Response): Promise<Refusal> {
   const fallback = t.shell.errors.status(response.status);
   try {

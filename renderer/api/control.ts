@@ -7,20 +7,20 @@ import { jsonBody, type Client, type Refusal } from './client.ts';
 import { createSharing, type SharingApi } from './sharing.ts';
 import type { SettingsState } from './window-state.ts';
 
-/** Each action resolves to the gateway's error message, or null. */
+/** Each action resolves with the gateway's error message, or null. */
 export interface Control {
   setFault: (id: UpstreamId, fault: DemoFault) => Promise<Refusal | null>;
   resetCircuit: (id: UpstreamId) => Promise<Refusal | null>;
   warmUp: () => Promise<Refusal | null>;
   /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
   testUpstream: (id: UpstreamId) => Promise<Answer<UpstreamTest>>;
-  /** The models at an address, with a key that need not be saved. */
+  /** Lists the models at an address, with a key that need not be saved. */
   listModels: (id: UpstreamId, source: ModelSource) => Promise<Answer<readonly string[]>>;
-  /** What apps may name, over all upstreams. */
+  /** Lists the models that apps may name, over all upstreams. */
   readModels: () => Promise<Answer<readonly string[]>>;
   /** Does nothing without a session. */
   readSettings: () => Promise<void>;
-  /** Takes all changes of the tree or none. */
+  /** Makes all changes of the tree or none. */
   saveSettings: (tree: object) => Promise<Refusal | null>;
   readonly keys: Keys;
   readonly sharing: SharingApi;
@@ -33,7 +33,7 @@ export interface ModelSource {
 }
 
 interface ControlListener {
-  /** After every answer: the session may have ended with it. */
+  /** Called after every answer, because it may have ended the session. */
   readonly answered: () => void;
   readonly settings: (settings: SettingsState) => void;
 }
@@ -74,7 +74,7 @@ export function createControl(
       if (!client.hasSession()) return;
       const savesBefore = saves;
       const answer = await call('/api/v1/settings', { method: 'GET' });
-      // An answer to a save that came in between is newer.
+      // The answer to a save in the meantime is newer.
       if (saves !== savesBefore) return;
       if (answer.ok) show(answer.value);
       else listener.settings({ kind: 'unreadable', message: answer.refusal.message });

@@ -5,16 +5,16 @@ import { createSseReader } from './sse.ts';
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
-/** The gateway sends at least a comment every 15 s; three missing ones mean a dead line. */
+/** The gateway sends at least a comment every 15 s; three missing ones mean a dead connection. */
 const SILENCE_MS = 45_000;
 
 type FeedEnd = 'locked' | 'ended';
 
 interface FeedListener {
   onEvent: (event: LiveEvent) => void;
-  /** The line broke; it is being tried again. */
+  /** The connection was lost; reconnecting. */
   onLost: () => void;
-  /** The gateway wants a key that the page does not have. */
+  /** The gateway requires a key that the page does not have. */
   onLocked: () => void;
 }
 
@@ -25,12 +25,12 @@ interface FeedEdges {
   readonly signal: AbortSignal;
 }
 
-/** Pause before reconnection number `failures`, counted from 1. */
+/** Pause in milliseconds before reconnection number `failures`, counted from 1. */
 export function reconnectDelay(failures: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
 }
 
-/** Follows the event feed until the signal aborts, reconnecting with growing pauses. */
+/** Follows the event feed until the signal aborts, and reconnects with growing pauses. */
 export async function followFeed(edges: FeedEdges, listener: FeedListener): Promise<void> {
   let failures = 0;
   while (!edges.signal.aborted) {
@@ -73,7 +73,7 @@ async function readOnce(
     return 'ended';
   } finally {
     clearTimeout(watchdog);
-    // Also ends a response that was left half read, such as one with an unreadable event.
+    // Also aborts a response that was not read to its end, for example because of an unreadable event.
     attempt.abort();
   }
 }

@@ -2,11 +2,11 @@ import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { Answer, Caller } from './call.ts';
 import { jsonBody, type Refusal } from './client.ts';
 
-/** The keys of apps that have names. */
+/** The named keys of apps. */
 export interface Keys {
   readonly list: () => Promise<Answer<KeyList>>;
   readonly add: (name: string) => Promise<Answer<AddedKey>>;
-  /** Null lifts a limit. */
+  /** Null removes a limit. */
   readonly limit: (
     name: string,
     limits: Readonly<Record<string, number | null>>,

@@ -7,7 +7,7 @@ import type {
   RequestRow,
 } from '#shared/live.ts';
 
-/** The last known truth, with what is needed to carry its clocks forward. */
+/** The last known state, with the times needed to carry its clocks forward. */
 export interface LiveData {
   readonly status: LiveSnapshot['status'];
   readonly inFlight: LiveSnapshot['inFlight'];
@@ -15,18 +15,18 @@ export interface LiveData {
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: LiveSnapshot['app'];
-  /** Null from a gateway that does not tell. */
+  /** Null if the gateway does not send it. */
   readonly providers: ProvidersSummary | null;
   readonly outcomes: OutcomeCounts | null;
-  /** Page time at which the last event came. */
+  /** Page time at which the last event arrived. */
   readonly receivedAt: number;
-  /** Page time at which `status` came: its countdowns run from here. */
+  /** Page time at which `status` arrived: its countdowns run from here. */
   readonly statusAt: number;
-  /** Add to page time to get the gateway's: they may be two machines with two clocks. */
+  /** Milliseconds to add to page time to get the gateway's, which may be on another machine. */
   readonly skewMs: number;
 }
 
-/** Applies one event; a delta before the first snapshot has nothing to apply to and is dropped. */
+/** Applies one event; a delta before the first snapshot is dropped. */
 export function applyEvent(data: LiveData | null, event: LiveEvent, now: number): LiveData | null {
   if (event.kind === 'snapshot') return fromSnapshot(event, now);
   return data && applyDelta(data, event, now);
@@ -91,7 +91,7 @@ function mergeRows(
   return merged;
 }
 
-/** Rows already on screen keep their order; a new one goes above everything that is not newer. */
+/** Existing rows keep their order; a new one goes above everything that is not newer. */
 function placeFor(row: RequestRow, rows: readonly RequestRow[]): number {
   const place = rows.findIndex((other) => other.startedAt <= row.startedAt);
   return place < 0 ? rows.length : place;

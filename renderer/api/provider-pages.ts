@@ -2,12 +2,12 @@ import type { Provider, ProviderList } from '#shared/provider.ts';
 import type { ProviderNotes } from '#shared/provider-notes.ts';
 import { answerOf, type Answer, type Caller } from './call.ts';
 
-/** What is read at once: parsing more would hold up a frame. */
+/** Machines per request: parsing more would delay a frame. */
 const PAGE = 1_000;
-/** No more machines are read; the page says so. */
+/** Limit on the machines read; the page says so if there are more. */
 const MOST = 10_000;
 
-/** The machines with what their owner wrote about them. */
+/** The machines with their owner's notes. */
 export interface Machines extends Pick<ProviderList, 'count' | 'data'>, ProviderNotes {}
 
 interface Page {
@@ -15,7 +15,7 @@ interface Page {
   readonly etag: string | null;
 }
 
-/** Reads the list page by page; what has not changed is neither sent nor parsed again (ETag). */
+/** Reads the list page by page; unchanged pages are neither sent nor parsed again (ETag). */
 export function createMachineReader({ send }: Pick<Caller, 'send'>) {
   let pages: readonly Page[] = [];
   let notes: { readonly text: string; readonly value: ProviderNotes } | null = null;
@@ -42,7 +42,7 @@ export function createMachineReader({ send }: Pick<Caller, 'send'>) {
 
   return {
     last: () => last,
-    /** Drops a machine that was removed: the list is shown again before it is read again. */
+    /** Drops a removed machine, because the list is shown before it is read again. */
     without(id: string) {
       pages = [];
       if (last !== null) last = { ...last, data: last.data.filter((one) => one.id !== id) };
@@ -70,7 +70,7 @@ export function createMachineReader({ send }: Pick<Caller, 'send'>) {
 
 export const ROOT = '/api/v1/providers';
 
-/** A machine that was removed between two pages moved the rest up: one may be in both. */
+/** Joins pages without duplicates: a change between two readings may put a machine on both. */
 function merged(pages: readonly Page[]): Provider[] {
   const byId = new Map(pages.flatMap(({ list }) => list.data).map((one) => [one.id, one]));
   return [...byId.values()];

@@ -14,24 +14,24 @@ export interface Enrollment {
   readonly join: string;
 }
 
-/** A machine and what happened to it, newest first; the history is null if it could not be read. */
+/** A machine and its history, newest first; null if the history could not be read. */
 export interface ProviderDetail {
   readonly provider: Provider;
   readonly note: ProviderNote;
   readonly history: readonly ProviderEvent[] | null;
 }
 
-/** The registry as the page reads and changes it. */
+/** The registry, read and changed by the page. */
 export interface Providers {
   readonly readList: () => Promise<Answer<Machines>>;
-  /** The list as last read, null before. */
+  /** The last list read; null before the first. */
   readonly lastList: () => Machines | null;
   readonly readOne: (id: string) => Promise<Answer<ProviderDetail>>;
   readonly verify: (id: string) => Promise<Refusal | null>;
   readonly remove: (id: string) => Promise<Refusal | null>;
   readonly setNote: (id: string, note: ProviderNote) => Promise<Refusal | null>;
   readonly enroll: () => Promise<Answer<Enrollment>>;
-  /** How machines install this gateway's program. */
+  /** The lines that install this gateway's program on other machines. */
   readonly readInstall: () => Promise<Answer<InstallLines>>;
 }
 

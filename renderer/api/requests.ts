@@ -11,7 +11,7 @@ export interface Requests {
   readonly readOne: (id: string) => Promise<Answer<RequestRow>>;
 }
 
-/** Of a page: parsing more would hold up a frame. */
+/** Size of a page: parsing more would delay a frame. */
 export const REQUESTS_PER_PAGE = 200;
 
 export function createRequests(client: Pick<Client, 'request'>, answered: () => void): Requests {

@@ -2,10 +2,10 @@ import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import type { Answer, Caller } from './call.ts';
 import { jsonBody } from './client.ts';
 
-/** At which addresses the gateway listens. */
+/** Reads and changes the addresses at which the gateway listens. */
 export interface SharingApi {
   readonly read: () => Promise<Answer<Sharing>>;
-  /** A link to the window that works once. */
+  /** Creates a link to the window that works once. */
   readonly newLink: () => Promise<Answer<string>>;
   readonly change: (host: string) => Promise<Answer<SharingChanged>>;
 }

@@ -1,6 +1,6 @@
 /** Turns chunks of an event stream into the `data` of each event; `push` may split anywhere. */
 export function createSseReader(onData: (data: string) => void): (chunk: string) => void {
-  /** The line that has no end yet. */
+  /** The incomplete last line. */
   let rest = '';
   let data: string[] = [];
 
@@ -14,7 +14,7 @@ export function createSseReader(onData: (data: string) => void): (chunk: string)
   };
 
   return (chunk) => {
-    // Only what is new is searched: an event may be megabytes long.
+    // Searches only the new chunk: an event may be megabytes long.
     for (let from = 0; ;) {
       const end = chunk.indexOf('\n', from);
       rest += chunk.slice(from, end === -1 ? undefined : end);

@@ -7,7 +7,6 @@ import { followFeed } from './feed.ts';
 import { createHistory, type History } from './history.ts';
 import { createProviders, type Providers } from './providers.ts';
 import { createRequests, type Requests } from './requests.ts';
-import { createStore, type Store } from './store.ts';
 import {
   INITIAL_STATE,
   reduceWindow,
@@ -15,7 +14,7 @@ import {
   type WindowState,
 } from './window-state.ts';
 
-/** The page's connection to its gateway: one state to read and the few things one can do. */
+/** The page's connection to its gateway: its state and the available actions. */
 export interface Switchyard {
   readonly store: Pick<Store<WindowState, WindowAction>, 'getState' | 'subscribe'>;
   /** Skips the pause before the next reconnection. */
@@ -25,13 +24,13 @@ export interface Switchyard {
   readonly agent: Agent;
   readonly sendChat: SendChat;
   readonly access: Access;
-  /** Opens a locked page with an API key; answers what went wrong, or null. */
+  /** Unlocks the page with an API key; resolves with an error message, or null. */
   unlock: (key: string) => Promise<string | null>;
   readonly history: History;
   readonly requests: Requests;
 }
 
-/** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
+/** Redeems the code in the address, if any, and follows the feed as long as the page is open. */
 export function connectSwitchyard(page: Window): Switchyard {
   const store = createStore(reduceWindow, INITIAL_STATE);
   const client = createClient({
@@ -61,7 +60,7 @@ export function connectSwitchyard(page: Window): Switchyard {
       {
         onEvent: (event) => {
           noteSession();
-          // A snapshot begins every connection: behind it may be another run of the gateway.
+          // Every connection starts with a snapshot, and may be to a restarted gateway.
           if (event.kind === 'snapshot') agent.reconsider();
           store.dispatch({ kind: 'event', event, now: Date.now() });
           if (event.kind === 'snapshot') void control.readSettings();
@@ -91,7 +90,7 @@ export function connectSwitchyard(page: Window): Switchyard {
   };
 }
 
-/** Removes the one-time code from the address, so that history and bookmarks do not keep it. */
+/** Removes the single-use code from the address, so that history and bookmarks do not keep it. */
 function takeCode(page: Window): string | null {
   const match = /^#code=(.+)$/.exec(page.location.hash);
   if (!match?.[1]) return null;
@@ -99,7 +98,7 @@ function takeCode(page: Window): string | null {
   return decodeURIComponent(match[1]);
 }
 
-/** A pause that coming back to the page, or to the network, cuts short. */
+/** A pause that ends early when the page gets the focus or the network returns. */
 function createPause(page: Window): { wait: (ms: number) => Promise<void>; skip: () => void } {
   let skip: (() => void) | null = null;
   page.addEventListener('online', () => skip?.());
@@ -114,5 +113,34 @@ function createPause(page: Window): { wait: (ms: number) => Promise<void>; skip:
         };
       }),
     skip: () => skip?.(),
+  };
+}
+
+/** A value with listeners, in the form that `useSyncExternalStore` needs. */
+interface Store<State, Action> {
+  getState: () => State;
+  dispatch: (action: Action) => void;
+  subscribe: (listener: () => void) => () => void;
+}
+
+/** Listeners are called only when the state changes. */
+function createStore<State, Action>(
+  reduce: (state: State, action: Action) => State,
+  initial: State,
+): Store<State, Action> {
+  let state = initial;
+  const listeners = new Set<() => void>();
+  return {
+    getState: () => state,
+    dispatch: (action) => {
+      const next = reduce(state, action);
+      if (next === state) return;
+      state = next;
+      for (const listener of listeners) listener();
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
 }

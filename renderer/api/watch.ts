@@ -1,6 +1,6 @@
-/** Between two readings that a change asked for. */
+/** Shortest time between two readings that follow changes. */
 const SHORTEST_MS = 2_000;
-/** So many times as long as a reading took: what is large, such as thousands of machines, is read less often. */
+/** The pause is at least this many times as long as the last reading: large lists are read less often. */
 const REST = 8;
 const LONGEST_MS = 15_000;
 
@@ -8,22 +8,22 @@ interface WatchEdges {
   /** Reads once; never fails. */
   readonly read: () => Promise<void>;
   readonly now: () => number;
-  /** Runs something later; answers how to call it off. */
+  /** Runs something later; returns a function that cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** Between two readings when nothing is said to have changed; also the pause after a failure. */
+  /** Longest time between two readings without a change; also the pause after a failure. */
   readonly longestMs?: number;
 }
 
-/** Something that is read again as it changes. */
+/** Controls the repeated reading of a resource. */
 export interface Watch {
-  /** It changed: read it soon. */
+  /** The resource has changed: read it soon. */
   readonly changed: () => void;
-  /** Somebody is waiting for it: read it now. */
+  /** Read it now, because the user is waiting. */
   readonly again: () => void;
   readonly close: () => void;
 }
 
-/** Reads at once, then after changes, one reading at a time. */
+/** Reads at once and after each change, one reading at a time. */
 export function startWatch({ read, now, after, longestMs = LONGEST_MS }: WatchEdges): Watch {
   let readAt = 0;
   let shortestMs = SHORTEST_MS;

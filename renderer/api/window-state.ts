@@ -9,7 +9,7 @@ type Connection =
   | { readonly kind: 'lost'; readonly since: number }
   | { readonly kind: 'locked' };
 
-/** Only a control session may read settings. */
+/** Only a control session can read settings. */
 export type SettingsState =
   | { readonly kind: 'unread' }
   | { readonly kind: 'unreadable'; readonly message: string }
@@ -33,7 +33,7 @@ export type WindowAction =
   | { readonly kind: 'settings'; readonly settings: SettingsState }
   | { readonly kind: 'session'; readonly control: boolean; readonly notice?: string | null };
 
-/** Before anything was heard. */
+/** Before the first event. */
 export const INITIAL_STATE: WindowState = {
   connection: { kind: 'connecting' },
   control: false,
@@ -42,7 +42,7 @@ export const INITIAL_STATE: WindowState = {
   settings: { kind: 'unread' },
 };
 
-/** The next state; pure. */
+/** The next state. */
 export function reduceWindow(state: WindowState, action: WindowAction): WindowState {
   switch (action.kind) {
     case 'event':
@@ -52,14 +52,14 @@ export function reduceWindow(state: WindowState, action: WindowAction): WindowSt
         data: applyEvent(state.data, action.event, action.now),
       };
     case 'lost':
-      // The first loss counts: retries that fail do not make the data younger.
+      // Keeps the time of the first loss: failed retries do not make the data newer.
       return state.connection.kind === 'lost'
         ? state
         : { ...state, connection: { kind: 'lost', since: action.now } };
     case 'locked':
       return { ...state, connection: { kind: 'locked' } };
     case 'settings':
-      // Settings once read are still better than a word about why they could not be read again.
+      // Settings that were read are more useful than an error about reading them again.
       return action.settings.kind !== 'read' && state.settings.kind === 'read'
         ? state
         : { ...state, settings: action.settings };

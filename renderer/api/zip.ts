@@ -4,17 +4,17 @@ export interface ZipEntry {
   readonly text: string;
 }
 
-/* The fields that every reader needs (APPNOTE.TXT of PKWARE, 4.3), without Zip64: it holds less than 4 GB. */
+/* The fields that every reader needs (PKWARE's APPNOTE.TXT, 4.3), without Zip64: archives are smaller than 4 GB. */
 
 const LOCAL_HEADER = 0x04034b50;
 const CENTRAL_HEADER = 0x02014b50;
 const END_OF_DIRECTORY = 0x06054b50;
 const VERSION = 20;
-/** Names are UTF-8. */
+/** General purpose bit 11: names are UTF-8. */
 const FLAGS = 0x0800;
 const DEFLATED = 8;
 
-/** A ZIP archive with these files, all changed at that time. */
+/** A ZIP archive with these files; `at` is the modification time of all. */
 export async function zipOf(entries: readonly ZipEntry[], at: Date): Promise<Blob> {
   const files: Bytes[] = [];
   const directory: Bytes[] = [];
@@ -22,7 +22,7 @@ export async function zipOf(entries: readonly ZipEntry[], at: Date): Promise<Blo
   for (const { name, text } of entries) {
     const encoded = new TextEncoder().encode(name);
     const content = new TextEncoder().encode(text);
-    // One after the other: the offset of each depends on those before it.
+    // In sequence: each offset depends on the entries before it.
     const packed = await deflated(content);
     const common = [
       ...u16(VERSION, FLAGS, DEFLATED, timeOf(at), dateOf(at)),
@@ -60,7 +60,7 @@ function u32(...values: readonly number[]): readonly number[] {
   return values.flatMap((value) => u16(value & 0xffff, value >>> 16));
 }
 
-/** Two seconds are the least that MS-DOS told apart. */
+/** MS-DOS times have a resolution of two seconds. */
 function timeOf(at: Date): number {
   return (at.getHours() << 11) | (at.getMinutes() << 5) | (at.getSeconds() >> 1);
 }

@@ -6,7 +6,7 @@ const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 const LIST = new Intl.ListFormat(LANGUAGE);
 
-/** For sorting words as people do, and numbers in them as numbers. */
+/** Sorts text naturally, with numbers in it as numbers. */
 export const COLLATOR = new Intl.Collator(LANGUAGE, { numeric: true });
 
 /** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`, `4 days`. */
@@ -16,12 +16,12 @@ export function formatDuration(ms: number): string {
   return formatSeconds(Math.round(ms / 1000));
 }
 
-/** Time left, rounded up: it reads `1 s` until it is over. */
+/** Time left, rounded up, so that it reads `1 s` until it is over. */
 export function formatCountdown(ms: number): string {
   return formatSeconds(Math.ceil(ms / 1000));
 }
 
-/** A length of time that somebody chose: `250 ms`, `2.5 s`, `8 s`, `1 min`, `1 h 30 min`. */
+/** A configured duration: `250 ms`, `2.5 s`, `8 s`, `1 min`, `1 h 30 min`. */
 export function formatSpan(ms: number): string {
   if (ms < 1000) return `${ms} ms`;
   if (ms < 60_000) return `${ms / 1000} s`;
@@ -33,7 +33,7 @@ export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-/** `1,204`, from ten thousand on `12.4k`: for places that cannot grow. */
+/** `1,204`, from ten thousand on `12.4k`, for places of fixed width. */
 export function formatCompact(count: number): string {
   return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 }
@@ -43,7 +43,7 @@ export function formatClock(epochMs: number): string {
   return CLOCK.format(epochMs);
 }
 
-/** Time of day, with its day where that is another than today's: `18 Nov, 14:31:07`. */
+/** Time of day, with the date if it is not today: `18 Nov, 14:31:07`. */
 export function formatMoment(epochMs: number, nowMs: number): string {
   const today = DAY.format(epochMs) === DAY.format(nowMs);
   return today ? CLOCK.format(epochMs) : `${DAY.format(epochMs)}, ${CLOCK.format(epochMs)}`;
@@ -54,7 +54,7 @@ export function formatMinute(epochMs: number, nowMs: number): string {
   return formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
 }
 
-/** One unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
+/** An age in one unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
 export function formatAge(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s ago`;
@@ -63,10 +63,10 @@ export function formatAge(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d ago`;
 }
 
-/** A noun in the forms that the language has for numbers; English has two. */
+/** A noun's plural forms; English has two. */
 export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
-/** The form of a noun that belongs to a number. */
+/** The form of a noun for a number. */
 export function formFor(count: number, forms: Forms): string {
   return forms[PLURAL.select(count)] ?? forms.other;
 }

@@ -1,7 +1,7 @@
 import type { MachineNames } from '#shared/ids.ts';
 import { t } from './t.ts';
 
-/** What machines are called: by name, and where two have the same one by id too. */
+/** The display names of machines, with the id if two have the same name. */
 export function distinctNames(names: MachineNames): ReadonlyMap<string, string> {
   const all = Object.entries(names);
   const byName = Map.groupBy(all, ([, name]) => name);

@@ -2,21 +2,21 @@ import { t } from './t.ts';
 
 const STATUS = /^http_(\d{3})$/;
 
-/** A reason in words; one that is not on the list stands for itself. */
+/** A reason in words; an unknown one is returned unchanged. */
 export function reasonText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.httpStatus(status);
   return t.reasons.reasons[reason] ?? reason;
 }
 
-/** A reason as a predicate, to follow the upstream's name. */
+/** A reason as a predicate that follows the upstream's name. */
 export function deedText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.answeredStatus(status);
   return t.reasons.deeds[reason] ?? t.reasons.failedBecause(reason);
 }
 
-/** The reason at the head of a circuit's last error, `unreachable: ECONNREFUSED …`, say. */
+/** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */
 export function reasonOf(lastError: string): string {
   return lastError.split(': ', 1)[0] ?? lastError;
 }

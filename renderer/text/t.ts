@@ -16,7 +16,7 @@ import { doctor, thisMachine } from './en/this-machine.tsx';
 import { usage } from './en/usage.ts';
 
 /**
- * All words of the window: one file a feature, sentences with values as functions. Another language is another
+ * All text of the window: one file per feature, sentences with values as functions. Another language would be another
  * directory with the same shape, chosen here.
  */
 export const t = {

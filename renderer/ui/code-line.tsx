@@ -5,7 +5,7 @@ interface CodeLineProps {
   readonly what: string;
 }
 
-/** A piece of text for the terminal, with its copy button. */
+/** A line for the terminal, with a copy button. */
 export function CodeLine({ text, what }: CodeLineProps) {
   return (
     <div className="code-line">

@@ -3,16 +3,16 @@ import { t } from '../text/t.ts';
 
 interface CopyButtonProps {
   readonly text: string;
-  /** Accessible name: names the thing copied. */
+  /** What is copied, for the accessible name. */
   readonly what: string;
-  /** The button itself says what it copies. */
+  /** True if the visible label says what is copied. */
   readonly isNamed?: boolean;
 }
 
 const SHOWN_MS = 1_600;
 const SPOKEN = { copied: t.shell.copy.copied, refused: t.shell.copy.refusedAloud } as const;
 
-/** Copies a text and says so in the room its own label had. */
+/** Copies text and confirms it in place of its label. */
 export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'refused' | null>(null);
   useEffect(() => {

@@ -1,7 +1,7 @@
 interface FactProps {
   readonly label: string;
   readonly value: string;
-  /** It takes a line of its own. */
+  /** True if the entry takes a whole line. */
   readonly isWide?: boolean;
 }
 

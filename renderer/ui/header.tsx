@@ -9,7 +9,7 @@ interface HeaderProps {
   readonly baseUrl: string | null;
 }
 
-/** Name, tabs, and the address to paste into a client. */
+/** Name, tabs, and the base URL for apps. */
 export function Header({ route, baseUrl }: HeaderProps) {
   const current = route.page === 'provider' ? 'providers' : route.page;
   return (

@@ -7,7 +7,7 @@ interface ModalProps {
   readonly children: ReactNode;
 }
 
-/** A dialog over the page; Escape, a click beside it and its button close it. */
+/** A modal dialog; Escape, a click outside and its button close it. */
 export function Modal({ title, closing, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -1,10 +1,10 @@
 import type { ComponentProps } from 'react';
 import { t } from '../text/t.ts';
 
-/** Its id: what is switched off for want of control is described by it. */
+/** Id of the note, which describes every element that is disabled without control. */
 export const READ_ONLY_NOTE = 'read-only-note';
 
-/** Why nothing here can be changed, and how that changes. */
+/** Says why nothing can be changed here, and how to get control. */
 export function ReadOnlyNote() {
   return (
     <p className="line-note" id={READ_ONLY_NOTE}>
@@ -13,7 +13,7 @@ export function ReadOnlyNote() {
   );
 }
 
-/** A button that gives an order: off, with the reason, where the page may give none. */
+/** A button for an order; without control it is disabled and says why. */
 export function ControlButton({
   control,
   ...props

@@ -1,4 +1,4 @@
-/** The row that a key goes to from the row at `at`; null if it moves nothing. */
+/** The index of the row that a key moves to from `at`; null if it does not move. */
 export function rowAfterKey(key: string, at: number, count: number): number | null {
   const to = STEPS[key]?.(at, count);
   return to === undefined || count === 0 ? null : Math.min(Math.max(to, 0), count - 1);

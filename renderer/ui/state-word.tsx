@@ -1,7 +1,7 @@
 import { useId } from 'react';
 import type { StateWord as Word } from '../text/en/states.ts';
 
-/** A state in a word, with its meaning on hover and on focus; Escape takes it away. */
+/** A state in a word, with its meaning on hover and focus; Escape hides it. */
 export function StateWord({ word, means }: Word) {
   const id = useId();
   return (

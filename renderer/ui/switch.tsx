@@ -10,7 +10,7 @@ interface SwitchProps {
   readonly onChange: (on: boolean) => void;
 }
 
-/** A switch that says its state in a word as well. */
+/** A switch that also shows its state as a word. */
 export function Switch({ id, label, on, disabled, describedBy, onChange }: SwitchProps) {
   const ownId = useId();
   return (

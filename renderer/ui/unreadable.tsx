@@ -6,7 +6,7 @@ interface UnreadableProps {
   readonly onRetry: () => void;
 }
 
-/** Shown in the place of something that could not be read. */
+/** Shown in place of data that could not be read. */
 export function Unreadable({ what, message, onRetry }: UnreadableProps) {
   return (
     <section className="panel empty" role="alert">

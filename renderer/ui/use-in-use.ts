@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useState } from 'react';
 
-/** A pointer that slips off for a moment is still there. */
+/** How long a pointer may leave the element and still count as inside. */
 const RELEASE_MS = 400;
 
 /** Whether the pointer or the focus is in an element. */

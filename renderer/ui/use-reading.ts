@@ -4,7 +4,7 @@ import { startWatch, type Watch } from '../api/watch.ts';
 
 /** State of a polled resource. */
 export interface Reading<T> {
-  /** The last good answer, null before the first. */
+  /** The last successful answer; null before the first. */
   readonly value: T | null;
   /** The last error; null after a success. */
   readonly failure: Extract<Answer<T>, { ok: false }> | null;
@@ -14,11 +14,11 @@ export interface Reading<T> {
 /** Must be referentially stable: an effect depends on its members. */
 interface Habits<T> {
   readonly longestMs?: number;
-  /** True for an answer that will not change: it is the last one. */
+  /** True for an answer that will not change, after which reading stops. */
   readonly isFinal?: (value: T) => boolean;
 }
 
-/** Reads while the component is shown, again when `revision` changes; `read` must stay the same. */
+/** Reads while the component is mounted, and again when `revision` changes; `read` must be referentially stable. */
 export function useReading<T>(
   read: () => Promise<Answer<T>>,
   revision: number | null,

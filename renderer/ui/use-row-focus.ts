@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react';
 import { rowAfterKey } from './row-keys.ts';
 
-/** Moves the focus over the rows of a list by keys; `onMove` makes a row the one that Tab stops at. */
+/** Moves the focus between the rows of a list by keyboard; `onMove` makes a row the one that Tab stops at. */
 export function useRowFocus(
   list: RefObject<HTMLElement | null>,
   { active, count, onMove }: Moves,

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Page time, moving once a second; `frozenAt` holds it still. */
+/** Page time, updated once a second; `frozenAt` stops it. */
 export function useSeconds(frozenAt: number | null): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 export const SEARCH_KEY = '/';
 export const HELP_KEY = '?';
 
-/** Calls `run` for a key that is pressed outside of fields and dialogs, without modifiers. */
+/** Calls `run` when a key is pressed without modifiers, outside fields and dialogs. */
 export function useShortcut(key: string, run: () => void): void {
   const latest = useRef(run);
   useEffect(() => {

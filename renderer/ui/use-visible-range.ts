@@ -1,17 +1,17 @@
 import { type RefObject, useLayoutEffect, useState } from 'react';
 
-/** Rows are drawn beyond the edge so that none is missing while a scroll is under way. */
+/** Rows rendered beyond the edges, so that none is missing while scrolling. */
 const OVERSCAN = 6;
 
 interface Range {
-  /** The first row on screen; those before it were scrolled past. */
+  /** The first row on screen. */
   readonly top: number;
   readonly first: number;
   /** Exclusive. */
   readonly last: number;
 }
 
-/** The rows of a list that are on screen; all have the height of its `--row`. */
+/** The rows of a list that are on screen; all have the height in its `--row`. */
 export function useVisibleRange(list: RefObject<HTMLElement | null>): Range {
   const [range, setRange] = useState<Range>({ top: 0, first: 0, last: 2 * OVERSCAN });
   useLayoutEffect(() => {

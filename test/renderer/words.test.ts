@@ -13,7 +13,7 @@ import {
   whyOf,
 } from '../../renderer/features/requests/request-text.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { firstRequest } from '../../renderer/features/overview/setup.ts';
+import { firstRequest } from '../../renderer/features/requests/curl-line.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
 
 const labels = labelsOf([upstream('local'), upstream('hosted_a')]);

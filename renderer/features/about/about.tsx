@@ -12,11 +12,11 @@ interface AboutProps {
   readonly access: Access;
   readonly baseUrl: string;
   readonly isLost: boolean;
-  /** The section that the address names; the tray's menu names this one. */
+  /** The section named in the address; the tray's menu links to this one. */
   readonly opened: string | null;
 }
 
-/** Standing access, and what an owner looks up when something is wrong. */
+/** Version, remembered browsers, log and diagnostics. */
 export function About({ access, baseUrl, isLost, opened }: AboutProps) {
   const top = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -102,7 +102,7 @@ async function download(access: Access): Promise<void> {
   URL.revokeObjectURL(link.href);
 }
 
-/** How another computer reaches a gateway that listens on loopback: the command, and the address to open then. */
+/** The SSH command by which another computer reaches a gateway on loopback, and the address to open there. */
 function sshLine(page: string, baseUrl: string): { readonly line: string; readonly url: string } {
   const port = new URL(baseUrl).port || new URL(page).port || '80';
   const { hostname } = new URL(page);

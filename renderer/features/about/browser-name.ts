@@ -9,7 +9,7 @@ export function browserName(userAgent: string): string {
   return words.name(find(BROWSERS, words.otherBrowser), find(SYSTEMS, words.otherSystem));
 }
 
-/** Most name others as well, so the order decides. */
+/** Most user agents also name other browsers, so the order matters. */
 const BROWSERS = [
   [/Electron\//, words.desktop],
   [/Edg\//, 'Edge'],

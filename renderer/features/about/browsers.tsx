@@ -13,7 +13,7 @@ interface BrowsersProps {
 
 const words = t.about.browsers;
 
-/** Browsers that keep control over restarts; each can be forgotten. */
+/** The browsers that keep control across restarts; each can be forgotten. */
 export function Browsers({ access, isLost }: BrowsersProps) {
   const reading = useReading(access.browsers, null, null);
   const [problem, setProblem] = useState<string | null>(null);

@@ -17,7 +17,7 @@ interface ChatProps {
   readonly readModels: () => Promise<Answer<readonly string[]>>;
 }
 
-/** A conversation with whatever the gateway chooses; it is kept until the page is closed, and nowhere else. */
+/** A conversation through the gateway, kept only in the page until it is closed. */
 export function Chat({ data, now, chatting, readModels }: ChatProps) {
   const { turns, model, isRunning } = chatting;
   const { value: models } = useReading(readModels, null, null);
@@ -84,7 +84,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
   );
 }
 
-/** Follows the answer, unless somebody has scrolled up to read. */
+/** Scrolls with the answer, unless the user has scrolled up. */
 function useEndInView(turns: readonly unknown[]): void {
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -102,14 +102,14 @@ function useEndInView(turns: readonly unknown[]): void {
   }, [turns]);
 }
 
-/** What a question of this browser waits for: a GPU that is being started takes minutes, and the page says so. */
+/** What the question is waiting for: starting a GPU takes minutes, so the page says so. */
 function waitingText(
   { requests, status, statusAt }: Pick<LiveData, 'requests' | 'status' | 'statusAt'>,
   { labels, now, userAgent }: { labels: Labels; now: number; userAgent: string },
 ): string {
   const own = requests.find(
     ({ state, caller }) =>
-      // The gateway keeps the beginning of a long one.
+      // The gateway truncates long user agents.
       state === 'running' && caller?.userAgent && userAgent.startsWith(caller.userAgent),
   );
   const isStarting =

@@ -10,7 +10,7 @@ interface ComposerProps {
   readonly onStop: () => void;
 }
 
-/** Where a message is written; Enter sends it, Shift and Enter begin a new line. */
+/** The message field; Enter sends, Shift+Enter starts a new line. */
 export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
   useEffect(() => input.current?.focus(), [input]);
   return (
@@ -30,7 +30,7 @@ export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: C
         placeholder={t.chat.message}
         onChange={({ target }) => onDraft(target.value)}
         onKeyDown={(event) => {
-          // While an input method composes, Enter chooses one of its suggestions.
+          // While an input method is composing, Enter accepts its suggestion.
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
           onSend();

@@ -1,6 +1,6 @@
 import type { ChatEnd, ChatEvent, ChatMessage, ChatRoute } from '../../api/chat.ts';
 
-/** One question and what came of it; times are page milliseconds. */
+/** One question and its answer; times are page milliseconds. */
 export interface Turn {
   readonly question: string;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface Turn {
   readonly askedAt: number;
   readonly firstAt: number | null;
   readonly endedAt: number | null;
-  /** Pieces of text, about one a token. */
+  /** Number of text pieces, about one per token. */
   readonly pieces: number;
   readonly usage: { readonly prompt: number; readonly completion: number } | null;
   /** Null while it runs. */
@@ -54,7 +54,7 @@ export function withEnd(turn: Turn, end: ChatEnd, now: number): Turn {
   return { ...turn, end, endedAt: now };
 }
 
-/** What is sent with the next question: turns without an answer are left out. */
+/** The messages sent with the next question; turns without an answer are left out. */
 export function messagesOf(turns: readonly Turn[], question: string): readonly ChatMessage[] {
   const earlier = turns
     .filter(({ text }) => text !== '')

@@ -5,7 +5,7 @@ import type { Labels } from '../requests/attempt-names.ts';
 import type { Turn } from './conversation.ts';
 import { t } from '../../text/t.ts';
 
-/** Below this an answer is over too soon for a rate. */
+/** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
 /** The route that a turn took: `Hosted A, after Local unreachable`. Null before it is known. */
@@ -19,7 +19,7 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
   return passed.length === 0 ? served : t.chat.route(served, passed);
 }
 
-/** Model, tokens, speed and time to first token, as far as they are known. */
+/** Model, tokens, speed and time to first token, as far as known. */
 export function turnFacts(turn: Turn): readonly string[] {
   const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
   const tokens =
@@ -32,7 +32,7 @@ export function turnFacts(turn: Turn): readonly string[] {
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
 }
 
-/** Tokens a second from the first to the last; the first one's wait is a figure of its own. */
+/** Tokens per second from the first to the last; the wait for the first is shown separately. */
 function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): readonly string[] {
   if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
   const count = (usage?.completion ?? pieces) - 1;

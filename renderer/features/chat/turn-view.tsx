@@ -8,11 +8,11 @@ import { t } from '../../text/t.ts';
 interface TurnViewProps {
   readonly turn: Turn;
   readonly labels: Labels;
-  /** What it waits for; null once it has begun. */
+  /** What the answer is waiting for; null once it has begun. */
   readonly waiting: string | null;
 }
 
-/** A question, its answer, and how that came about. */
+/** A question, its answer and its route. */
 export const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
   const { question, text, reasoning, end, route } = turn;
   const requestId = route?.requestId ?? null;

@@ -15,12 +15,12 @@ export interface Chatting {
   readonly clear: () => void;
 }
 
-/** Kept above the pages, so that an answer goes on while another page is looked at. */
+/** Used above the pages, so that an answer continues while another page is shown. */
 export function useChatting(sendChat: SendChat): Chatting {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [model, setModel] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);
-  // A frame's events become one update: a fast engine sends more tokens than a screen has frames.
+  // One update per frame: a fast engine sends more tokens than the screen has frames.
   const pending = useRef<((turn: Turn) => Turn)[]>([]);
   const frame = useRef(0);
   useEffect(() => () => running.current?.abort(), []);

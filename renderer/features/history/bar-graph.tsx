@@ -2,10 +2,10 @@ import type { Bar } from './history-model.ts';
 
 const WIDTH = 1000;
 const HEIGHT = 120;
-/** Of a step; the rest is the gap to the next. */
+/** Width of a bar as a share of its step; the rest is the gap. */
 const BAR_SHARE = 0.8;
 
-/** The bars alone, stretched over the box that CSS gives it; without a label their figures stand elsewhere. */
+/** The bars alone, stretched over the box from CSS; without a label their figures are given elsewhere. */
 export function BarGraph({
   bars,
   titleOf,

@@ -2,10 +2,10 @@ import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import type { t } from '../../text/t.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
 
-/** One chart: what it shows of a step. */
+/** What one chart shows of a step. */
 export interface Measure {
   readonly id: keyof typeof t.history.measures;
-  /** Null if a step has none. */
+  /** Null if a step has no value. */
   readonly of: (figures: UsageFigures) => number | null;
   readonly text: (value: number) => string;
 }
@@ -28,7 +28,7 @@ export const MEASURES: readonly Measure[] = [
   },
 ];
 
-/** The mean. */
+/** Mean time to first token in milliseconds; null without a measurement. */
 export function firstTokenMs({
   firstTokenMs: sum,
   firstTokens,
@@ -86,7 +86,7 @@ type Steps = Pick<HistoryReport, 'from' | 'to' | 'stepMs'>;
 export const stepCount = ({ from, to, stepMs }: Steps) =>
   Math.max(1, Math.ceil((to - from) / stepMs));
 
-/** Days are not all equally long. */
+/** Rounded, because days with a clock change have another length. */
 export const stepOf = ({ from, stepMs }: Steps, at: number) => Math.round((at - from) / stepMs);
 
 export function barsUpTo(report: Steps, values: readonly ValueAt[], max: number): readonly Bar[] {

@@ -14,7 +14,7 @@ import { machineNames } from './series-model.ts';
 
 const words = t.history;
 
-/** What scrolls and has no control in it is reached by keyboard only so (axe: scrollable-region-focusable). */
+/** Makes a scrolling region without controls reachable by keyboard (axe: scrollable-region-focusable). */
 const FOCUSABLE = { tabIndex: 0 } as const;
 
 interface PartsProps {
@@ -22,7 +22,7 @@ interface PartsProps {
   readonly nameOf: (upstream: string) => string;
 }
 
-/** What each upstream, machine and model came to. */
+/** The sums of each upstream, machine and model. */
 export function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
   const machineOf = machineNames(report);
@@ -50,7 +50,7 @@ export function PartTable({ report, nameOf }: PartsProps) {
   );
 }
 
-/** What the requests with each key came to. */
+/** The sums of each key. */
 export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
   return (
     <FigureTable label={words.byKey} columns={words.keyColumns}>

@@ -26,11 +26,11 @@ interface HistoryProps {
 
 const LONGEST_MS = 10_000;
 
-/** What was used, over time. */
+/** Usage over time. */
 export function History({ range, history, upstreams, revision }: HistoryProps) {
   const read = useCallback(() => history.read(range), [history, range]);
   const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
-  // The last one stays while the next is read, so that nothing closes or jumps.
+  // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
   const report = isLate && failure !== null ? null : value;
   const charts = useRef<HTMLDivElement>(null);
@@ -102,7 +102,7 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
   );
 }
 
-/** Nothing while no upstream has a price: what was spent is not known then. */
+/** Renders nothing while no upstream has a price, because costs are then unknown. */
 function MoneySums({ report }: { readonly report: HistoryReport }) {
   const { today, thisMonth, currency } = report;
   if (thisMonth.spentNano + thisMonth.savedNano === 0) return null;
@@ -115,7 +115,7 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-/** Bars over the range; the table below has the same figures for those who cannot see them. */
+/** Bars over the range; the table below gives the same figures to screen readers. */
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
   const { bars, max } = barsOf(report, measure);
   return (
@@ -136,7 +136,7 @@ function Chart({ report, measure }: { readonly report: HistoryReport; readonly m
   );
 }
 
-/** The newest value, or while it is held the one before. Null, and what is of something else, is never held. */
+/** The newest value, or the previous one while held. Null and values of another `of` are never held. */
 function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   const [kept, setKept] = useState({ of, value });
   if (isHeld && kept.of === of && kept.value !== null) return kept.value;

@@ -18,7 +18,7 @@ interface SeriesProps {
   readonly series: readonly Series[];
 }
 
-/** A row of bars for each upstream or machine, on one scale, told apart by its name and not by a colour. */
+/** A row of bars for each upstream or machine on a common scale, identified by name rather than colour. */
 export function SeriesCharts({ title, ...props }: SeriesProps & { readonly title: string }) {
   const id = useId();
   if (props.series.length === 0) return null;

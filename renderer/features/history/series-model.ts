@@ -14,7 +14,7 @@ export interface Series {
   readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
 }
 
-/** What is drawn of each series. */
+/** The measure that is drawn for each series. */
 export interface SeriesMeasure {
   readonly id: keyof typeof words.seriesMeasures;
   readonly of: (figures: MachineFigures) => number | null;
@@ -54,7 +54,7 @@ export function machineSeries(
   }));
 }
 
-/** A machine that is gone goes by the beginning of its id, which is enough to tell two apart. */
+/** A removed machine is named by the start of its id, which is enough to tell two apart. */
 export function machineNames({ names }: Pick<HistoryReport, 'names'>): (id: string) => string {
   const distinct = distinctNames(names);
   return (id) => distinct.get(id) ?? shortId(id);
@@ -65,9 +65,9 @@ export interface SeriesRow {
   readonly name: string;
   /** All rows of a measure have the same scale. */
   readonly bars: readonly Bar[];
-  /** Of the whole range. */
+  /** Total over the whole range. */
   readonly total: string;
-  /** What the bars show, for those who cannot see them. */
+  /** A description of the bars for screen readers. */
   readonly label: string;
 }
 

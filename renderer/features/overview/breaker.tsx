@@ -10,7 +10,7 @@ interface BreakerProps {
 const RADIUS = 18;
 const ROUND = 2 * Math.PI * RADIUS;
 
-/** A breaker on the track, its state drawn as a shape; words stand beside it. */
+/** A breaker on the track, its state drawn as a shape; the words are next to it. */
 export function Breaker({ condition, flow }: BreakerProps) {
   return (
     <svg className="breaker" data-kind={condition.kind} viewBox="0 0 72 72" aria-hidden="true">
@@ -58,12 +58,12 @@ function Contact({ condition, flow }: BreakerProps) {
     case 'down':
       return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
     case 'untested':
-      // Rails up to the middle, and nobody knows whether they meet.
+      // Rails with a gap in the middle: whether they connect is unknown.
       return <path className="contact" d="M25 36H31M35 36H37M41 36H47" />;
     case 'on-demand':
       return <OnDemandContact warmup={condition.warmup} />;
     case 'zero-spend':
-      // Taken out: two ends of rail and nothing between them.
+      // Removed: two rail ends with nothing between them.
       return <path className="contact" d="M24.5 36H29M43 36H47.5M36 29V43" />;
     case 'no-provider':
       return <path className="contact" d="M28.5 43.5L43.5 28.5" />;
@@ -101,7 +101,7 @@ function OnDemandContact({ warmup }: WarmupContactProps) {
     case 'failed':
       return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
     case 'idle':
-      // A snowflake: there, but it has to be woken.
+      // A snowflake: available after a cold start.
       return (
         <path className="contact flake" d="M36 27V45M28.2 31.5L43.8 40.5M28.2 40.5L43.8 31.5" />
       );

@@ -11,45 +11,45 @@ export type Condition =
       readonly kind: 'cooling';
       readonly cause: 'failures' | 'slow';
       readonly remainingMs: number;
-      /** Part of the cool-down still to come, 0 to 1. */
+      /** Remaining share of the cool-down, 0 to 1. */
       readonly share: number;
     }
-  /** Cooled down: the next request is the test. */
+  /** The cool-down is over: the next request is the probe. */
   | { readonly kind: 'probe' }
-  /** Still asked, but its last answers were failures. */
+  /** Still called, but its last answers were failures. */
   | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
   | {
       readonly kind: 'on-demand';
       readonly warmup: WarmupState;
-      /** Of a cold start that is going on. */
+      /** Milliseconds since the current cold start began; null if there is none. */
       readonly startMs: number | null;
-      /** How long one usually takes. */
+      /** Usual duration of a cold start; null if unknown. */
       readonly usualMs: number | null;
     }
   /** A check found it down; requests still try it. */
   | { readonly kind: 'down'; readonly reason: string }
-  /** Neither a request nor a check has asked it. */
+  /** Not yet called by a request or a check. */
   | { readonly kind: 'untested' }
   | {
       readonly kind: 'closed';
-      /** Checks alone show that it answers. */
+      /** Only checks have shown that it answers. */
       readonly isUnused: boolean;
     };
 
-/** Why none of the machines serves, judged by the one that was heard last. */
+/** Why none of the machines serves, according to the one with the latest heartbeat. */
 export type NoProviderCause = 'silent' | 'engine' | 'no-gpu' | 'verifying' | 'failed';
 
-/** The report an upstream belongs to, and how old it is. */
+/** The report that contains the upstream, and its age. */
 interface ConditionContext {
   readonly status: StatusReport;
   readonly sighting: Sighting;
-  /** Since the report came: its countdowns have gone on. */
+  /** Milliseconds since the report arrived, by which its countdowns have advanced. */
   readonly elapsedMs: number;
-  /** The gateway's clock. */
+  /** The gateway's clock, in milliseconds since the epoch. */
   readonly serverNow: number;
 }
 
-/** Reads an upstream's condition; what keeps it out the longest comes first. */
+/** An upstream's condition; the cause that lasts longest takes precedence. */
 export function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
   const { status, sighting, elapsedMs } = context;
   const { circuit } = upstream;
@@ -74,7 +74,7 @@ function openCondition(upstream: UpstreamReport, context: ConditionContext): Con
   const remainingMs = Math.max(0, cooldownRemainingMs - elapsedMs);
   const cause = consecutiveFails > 0 ? 'failures' : 'slow';
   if (remainingMs === 0) {
-    // A list of models does not show that an upstream has become faster.
+    // An answered health check does not show that a slow upstream has become faster.
     const isHealed = sighting.kind === 'answered' && cause === 'failures';
     return isHealed ? { kind: 'closed', isUnused: false } : { kind: 'probe' };
   }
@@ -88,7 +88,7 @@ function seenCondition({ circuit }: UpstreamReport, sighting: Sighting): Conditi
   return { kind: 'closed', isUnused: sighting.by === 'check' && circuit.lastSuccessAt === null };
 }
 
-/** True for an upstream that the next request would be sent to, were it its turn. */
+/** True if a request would be sent to the upstream in its turn. */
 export function isAdmitted(condition: Condition): boolean {
   switch (condition.kind) {
     case 'closed':
@@ -113,7 +113,7 @@ function missingPart(
   upstream: UpstreamReport,
   { status, serverNow }: ConditionContext,
 ): Condition | null {
-  // `healthy` is "set up, breaker closed, no skip": with the last two true it tells the first.
+  // `healthy` is "set up, circuit closed, no skip"; given the last two, it says whether it is set up.
   if (upstream.healthy || upstream.circuit.open || upstream.skips.length > 0) return null;
   const { verified_count, pending_count, failed_count } = status.local;
   const machines = verified_count + pending_count + failed_count;
@@ -127,7 +127,7 @@ function missingPart(
   return { kind: 'missing', wants };
 }
 
-/** As the registry counts a machine as stale. */
+/** Above the 45 s after which the registry counts a machine as stale. */
 const SILENT_MS = 60_000;
 
 function causeOf({ local: { provider } }: StatusReport, serverNow: number): NoProviderCause {
@@ -139,7 +139,7 @@ function causeOf({ local: { provider } }: StatusReport, serverNow: number): NoPr
   return verification.status === 'failed' ? 'failed' : 'verifying';
 }
 
-/** Every gateway knows the machine it runs on, which need not have an engine. */
+/** Whether the reported machine has an engine: every gateway knows its own machine, which may have none. */
 function hasEngine({ local }: StatusReport): boolean {
   return local.provider?.engine_health.status !== 'no engine found';
 }
@@ -153,7 +153,7 @@ function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | nu
   return longest ? { kind: 'skipped', ...longest } : null;
 }
 
-/** Nothing says when a cool-down began: after failures the last one did it, and none is shorter than set. */
+/** The remaining share. The start is not reported: estimated by the last failure and the configured cool-down. */
 function cooldownShare(
   { circuit }: UpstreamReport,
   { stats }: StatusReport,

@@ -6,13 +6,13 @@ import { t } from '../../text/t.ts';
 
 interface CountersProps {
   readonly data: LiveData;
-  /** Before the first request there is nothing to count. */
+  /** True before the first request, when there is nothing to count. */
   readonly isFirstRun: boolean;
 }
 
 const labels = t.overview.counters;
 
-/** The figures of the whole gateway; each ended request is in one of the last three. */
+/** The gateway's counters; each finished request is in one of the last three. */
 export function Counters({ data, isFirstRun }: CountersProps) {
   const { outcomes, status } = data;
   if (isFirstRun && status.stats.totalRequests === 0) return null;
@@ -39,7 +39,7 @@ export function Counters({ data, isFirstRun }: CountersProps) {
 interface CounterProps {
   readonly label: string;
   readonly value: string;
-  /** Where the requests that it counts are listed. */
+  /** Link to the list of the counted requests. */
   readonly hash?: string;
 }
 

@@ -30,21 +30,21 @@ interface OverviewProps {
   readonly actions: Control;
   readonly agent: Agent;
   readonly history: History;
-  /** While details are open the list behind them stands still. */
+  /** True while details are open: the list behind them does not move. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
 }
 
 const SHOWN_ROWS = 8;
 
-/** The sentence, the line, and the last few requests. */
+/** The summary, the upstreams and the latest requests. */
 export function Overview(props: OverviewProps) {
   const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
   const { totalRequests } = data.status.stats;
   const bare = isBare(line) && data.requests.length === 0;
   const localUrl = line.stations[0]?.report.baseUrl ?? null;
   const revision = data.providers?.revision ?? null;
-  // What was set up is still to be tried: the card goes with the first request, or with the page.
+  // The first-run card stays after the set-up, until the first request or until the page is left.
   const [wasBare, setWasBare] = useState(bare);
   if (bare && !wasBare) setWasBare(true);
   const leads = bare || (wasBare && data.requests.length === 0);

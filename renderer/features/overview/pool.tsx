@@ -12,12 +12,12 @@ type Member = PoolReport['gateways'][number];
 
 interface PoolProps {
   readonly pool: PoolReport;
-  /** All gateways know the same machines. */
+  /** The machines of the pool, which all gateways share. */
   readonly machines: ProvidersSummary | null;
   readonly now: number;
 }
 
-/** The gateways that share the machines of this one, what they do together, and which of it is done here. */
+/** The gateways of the pool, their totals, and this gateway's share. */
 export function Pool({ pool, machines, now }: PoolProps) {
   const { gateways, problem, totals } = pool;
   const own = gateways.find(({ id }) => id === pool.gateway);
@@ -61,7 +61,7 @@ export function Pool({ pool, machines, now }: PoolProps) {
 interface TotalProps {
   readonly label: string;
   readonly all: number;
-  /** Of this gateway. */
+  /** This gateway's share. */
   readonly own: number | undefined;
 }
 

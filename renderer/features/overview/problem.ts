@@ -6,7 +6,7 @@ import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { isLasting } from './upstream-status-text.ts';
 import { t } from '../../text/t.ts';
 
-/** Something that is broken, and what to do about it. */
+/** A problem and its remedy. */
 export interface Problem {
   readonly what: string;
   readonly todo: string;
@@ -14,7 +14,7 @@ export interface Problem {
 
 const words = t.overview.problems;
 
-/** Null when nothing is wrong. No ticking figures: a live region reads it aloud. */
+/** An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. */
 export function problemAt(station: Station): Problem | null {
   const { condition, report } = station;
   const { label, circuit } = report;

@@ -18,7 +18,7 @@ interface LineRulesProps {
 
 const words = t.overview.rules;
 
-/** The two switches that belong to the line as a whole. */
+/** The two switches that concern all upstreams. */
 export function LineRules({ data, line, control, settings, actions }: LineRulesProps) {
   const { forceZero } = data.status;
   const [first] = line.stations;
@@ -56,7 +56,7 @@ function warmupHint(label: string, forceZero: boolean, on: boolean): string {
 
 interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actions'> {
   readonly section: string;
-  /** Its key in the section. */
+  /** The setting's key in its section. */
   readonly setting: string;
   readonly label: string;
   readonly on: boolean;

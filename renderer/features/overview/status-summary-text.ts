@@ -5,20 +5,20 @@ import type { Tone } from './upstream-status-text.ts';
 import { t } from '../../text/t.ts';
 
 export interface Headline {
-  /** Before the subject, as in `Serving from `. */
+  /** The text before the subject, as in `Serving from `. */
   readonly lead: string;
-  /** Coloured part of the sentence, the upstream where there is one. */
+  /** The coloured part of the sentence: the upstream, if there is one. */
   readonly subject: string;
   readonly rest: string;
   readonly tone: Tone;
-  /** Shown if nothing is wrong, a line each. */
+  /** Lines shown if there are no problems. */
   readonly calm: readonly string[];
   readonly problems: readonly Problem[];
 }
 
 const words = t.overview.headline;
 
-/** While nothing comes from the gateway. */
+/** The headline while the gateway cannot be reached. */
 export const UNREACHABLE: Headline = {
   lead: '',
   subject: words.unreachable,
@@ -28,7 +28,7 @@ export const UNREACHABLE: Headline = {
   problems: [],
 };
 
-/** Derives the sentence from the line. */
+/** The headline for the line's state. */
 export function headlineOf(line: Line, demo: boolean): Headline {
   const found = line.stations.map(problemAt).filter((problem) => problem !== null);
   const { server, stations } = line;
@@ -43,7 +43,7 @@ export function isBare(line: Line): boolean {
   return line.stations.every(({ condition }) => condition.kind === 'missing');
 }
 
-/** Upstreams that could answer if zero-spend were off. */
+/** A problem that says so if upstreams could answer with zero-spend off. */
 function switchedOff(stations: readonly Station[]): readonly Problem[] {
   if (!stations.some(isOff)) return [];
   return [{ what: words.paidOff, todo: words.paidOffTodo }];

@@ -9,10 +9,10 @@ interface HeadlineProps {
 
 const LINES = 2;
 
-/** The sentence at the top of the overview; read aloud when it changes. */
+/** The summary at the top of the overview; read aloud when it changes. */
 export function Headline({ headline, children }: HeadlineProps) {
   const { lead, subject, rest, tone, calm, problems } = headline;
-  // Two lines are kept free below the sentence; the last of them counts what does not fit.
+  // Two lines are reserved below the headline; the last one counts the problems that do not fit.
   const shown = problems.length <= LINES ? LINES : LINES - 1;
   const more = problems.length - shown;
   return (

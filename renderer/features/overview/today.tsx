@@ -18,7 +18,7 @@ interface Tile {
 
 const LONGEST_MS = 30_000;
 
-/** What the day has come to; nothing where no history is kept. */
+/** Today's sums; renders nothing if no history is kept. */
 export function Today({
   history,
   revision,
@@ -50,7 +50,7 @@ export function Today({
   );
 }
 
-/** Money only where something has a price. */
+/** The tiles; money only if an upstream has a price. */
 function tilesOf({
   currency,
   thisMonth: { spentNano, savedNano },

@@ -4,7 +4,7 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
 
-/** Something that can be done at a station. */
+/** An action on an upstream. */
 interface Order {
   readonly word: string;
   readonly more: string;
@@ -20,7 +20,7 @@ interface StationOrdersProps {
   readonly children: ReactNode;
 }
 
-/** Its place is reserved when empty, so that the layout does not shift. */
+/** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
 export function StationOrders({ label, control, orders, children }: StationOrdersProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
@@ -31,7 +31,7 @@ export function StationOrders({ label, control, orders, children }: StationOrder
       said: refusal ? '' : t.overview.line.done(label, order.done),
       error: refusal?.message ?? null,
     });
-    // The button goes once it has worked: whoever pressed it stays at the station.
+    // The button disappears on success, so the focus moves to the upstream's name.
     if (!refusal) name?.focus({ preventScroll: true });
   };
 

@@ -13,7 +13,7 @@ import { t } from '../../text/t.ts';
 interface StationProps {
   readonly station: StationModel;
   readonly tally: UpstreamTally;
-  /** Of the local pool; null elsewhere, and while there are none. */
+  /** The machines of the local pool; null for other upstreams and while there are none. */
   readonly machines: ProvidersSummary | null;
   /** Null if it cannot be set up here. */
   readonly onSetUp: (() => void) | null;
@@ -144,7 +144,7 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
   );
 }
 
-/** The variable to set, in the parts between which it may be broken. */
+/** The variable to set, in parts between which a line may break. */
 function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[] {
   if (id === 'local') return ['SWITCHYARD_', 'LOCAL_', 'ENGINE_', 'URL'];
   return ['SWITCHYARD_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];

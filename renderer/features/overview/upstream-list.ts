@@ -11,15 +11,15 @@ export interface Station {
   readonly flow: Flow;
 }
 
-/** The five upstreams in the order in which a request asks them. */
+/** The five upstreams in routing order. */
 export interface Line {
   readonly stations: readonly Station[];
-  /** Expected to answer the next request; null when no upstream would. */
+  /** The upstream expected to answer the next request; null if there is none. */
   readonly server: Station | null;
   readonly totalInFlight: number;
 }
 
-/** Derives the line from what is known, carried forward to `now`. */
+/** The line as known, carried forward to `now`. */
 export function lineOf(data: LiveData, now: number): Line {
   const { status, inFlight, sightings } = data;
   const context = {
@@ -46,13 +46,13 @@ export function lineOf(data: LiveData, now: number): Line {
 
 const SOUND: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
 
-/** First the ones not known to fail, then the ones worth a try; -1 when there is none. */
+/** The first upstream not known to fail, otherwise the first that may be tried; -1 if there is none. */
 function serverIndex(conditions: readonly Condition[]): number {
   const sound = conditions.findIndex(({ kind }) => SOUND.has(kind));
   return sound >= 0 ? sound : conditions.findIndex(isAdmitted);
 }
 
-/** Whether the one expected to answer has been seen to: only then is its rail green. */
+/** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: Station): boolean {
   return condition.kind !== 'untested' && SOUND.has(condition.kind);
 }
@@ -60,6 +60,6 @@ export function isSure({ condition }: Station): boolean {
 function flowAt(index: number, end: number, condition: Condition): Flow {
   if (index > end) return 'none';
   if (index === end) return 'ends';
-  // One that is not set up is a planned station: the line passes it as if it were not there.
+  // The line passes straight through an upstream that is not set up.
   return isAdmitted(condition) || condition.kind === 'missing' ? 'through' : 'round';
 }

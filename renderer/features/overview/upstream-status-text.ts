@@ -6,20 +6,20 @@ import { formatCountdown } from '../../text/format.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonText } from '../../text/reason-text.ts';
 
-/** Colours that always mean the same: serving, cooling off, broken, on demand, at rest. */
+/** Colours by meaning: serving, cooling down, broken, on demand, idle. */
 export type Tone = 'green' | 'amber' | 'red' | 'blue' | 'grey';
 
 /** The words for an upstream's state. */
 interface StationWords extends StateWord {
   readonly tone: Tone;
-  /** The second half of the state, after the word. */
+  /** The text after the state's word. */
   readonly detail: string | null;
 }
 
-/** Exclusions that a person has to end; the others expire. */
+/** Exclusions that only a person can end; the others expire. */
 const LASTING = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
-/** True for an exclusion that a person has to end. */
+/** True for an exclusion that only a person can end. */
 export function isLasting(reason: string): boolean {
   return LASTING.has(reason);
 }

@@ -27,7 +27,7 @@ interface LineProps {
   readonly agent: Agent;
 }
 
-/** The track: callers at one end, then the upstreams in routing order. */
+/** The track: the apps, then the upstreams in routing order. */
 export function Line({ data, line, control, settings, actions, agent }: LineProps) {
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
   const aimedAt = line.stations.find(({ report }) => report.id === settingUp);
@@ -99,7 +99,7 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
   );
 }
 
-/** A gateway that does not count requests counts calls. */
+/** The tally of requests; of calls if the gateway does not count requests. */
 function tallyOf({ outcomes, status }: LiveData, id: StationModel['report']['id']): UpstreamTally {
   const { requests = 0, successes = 0 } = status.stats.perUpstream[id] ?? {};
   return outcomes?.upstreams[id] ?? { asked: requests, answered: successes, retries: 0, polls: 0 };
@@ -115,7 +115,7 @@ function ordersAt(station: StationModel, { status }: LiveData, actions: Control)
   ];
 }
 
-/** The machines behind Local; an engine address takes their place. */
+/** The machines behind Local; null for other upstreams and if Local has an engine address. */
 function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
   return id === 'local' && baseUrl === null && providers?.count ? providers : null;
 }

@@ -7,7 +7,7 @@ const words = t.providers.checks;
 const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
 const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
 
-/** Every check of the last verification, with each address that it went to. */
+/** Every check of the last verification, with each address that was tried. */
 export function CheckTable({ verification }: { readonly verification: Verification }) {
   const groups = checkGroups(verification.checks);
   if (groups.length === 0) return <p className="panel-text">{words.none}</p>;
@@ -46,7 +46,7 @@ function CheckItem({ name, outcome, entries }: CheckGroup) {
 
 interface EntryLineProps {
   readonly entry: Check;
-  /** Its check has no other entry, and says already how it went. */
+  /** True for a check's only entry, whose result the check already shows. */
   readonly alone: boolean;
 }
 

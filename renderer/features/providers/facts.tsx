@@ -1,9 +1,9 @@
 import type { Fact } from './provider-facts.ts';
 
-/** Longer than this, a value would break inside a word of its own. */
+/** A word longer than this, in characters, would break within a narrow column. */
 const WIDE = 20;
 
-/** Labels with what is known under each. */
+/** A list of labels and values. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="facts">

@@ -14,10 +14,10 @@ interface JoinStepsProps {
 }
 
 const words = t.joining.steps;
-/** The gateway's address is of no use to other machines. */
+/** HTTP status if the gateway's address cannot be used by other machines. */
 const NOT_SHARED_STATUS = 409;
 
-/** How another machine joins: with the program on it already, or installed from this gateway. */
+/** How another machine joins: with Switchyard installed, or installing it from this gateway. */
 export function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsProps) {
   const left = validityText(enrollment.expires_at, serverNow);
   return (

@@ -14,7 +14,7 @@ interface OwnNoteProps {
 
 const words = t.providers.note;
 
-/** What the owner calls a machine, and what is worth knowing about it. */
+/** The owner's name for a machine and the note about it. */
 export function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
   const [draft, setDraft] = useState(note);
   const [error, setError] = useState<string | null>(null);

@@ -5,12 +5,12 @@ import { t } from '../../text/t.ts';
 /** All entries of one check: a network check has one per address. */
 export interface CheckGroup {
   readonly name: string;
-  /** A check passes where one of its entries does; `missing` was never run. */
+  /** A check passes if one of its entries does; `missing`: it was never run. */
   readonly outcome: 'passed' | 'failed' | 'missing';
   readonly entries: readonly Check[];
 }
 
-/** Puts the entries of each check together, in the order in which they came. */
+/** Groups the entries by check, in their original order. */
 export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
   const byName = Map.groupBy(checks, ({ name }) => name);
   return [...byName].map(([name, entries]) => ({ name, entries, outcome: outcomeOf(entries) }));
@@ -31,7 +31,7 @@ export function checkTodo(name: string): string {
   return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
 }
 
-/** A check by the name that people read; one that is not known stands for itself. */
+/** A check's display name; an unknown check's name is returned unchanged. */
 export function checkTitle(name: string): string {
   return t.providers.checks.names[name] ?? name;
 }

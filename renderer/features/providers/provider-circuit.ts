@@ -3,7 +3,7 @@ import type { Fact } from './provider-facts.ts';
 import type { ProviderCircuit } from './provider-standing.ts';
 import { t } from '../../text/t.ts';
 
-/** The gateway's clock, and how long ago the report came whose countdowns have gone on since. */
+/** The gateway's clock, and the age of the report, by which its countdowns have advanced; in milliseconds. */
 export interface ReportAge {
   readonly elapsedMs: number;
   readonly serverNow: number;
@@ -11,7 +11,7 @@ export interface ReportAge {
 
 const words = t.providers.circuit;
 
-/** A machine's circuit in words. */
+/** A machine's circuit as facts. */
 export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,

@@ -8,20 +8,20 @@ import { t } from '../../text/t.ts';
 
 type Placed = Pick<ProviderEntry, 'provider' | 'standing' | 'name'>;
 
-/** A column of the list of machines, which is also a way to sort it. */
+/** A column of the list of machines, by which the list can be sorted. */
 interface ProviderColumn extends ColumnWords {
   readonly value: (entry: Placed, serverNow: number) => string;
-  /** What stands first is what one looks for: the hottest, the fullest, the one silent the longest. */
+  /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
   readonly key: (entry: Placed) => number | string;
 }
 
 interface ColumnWords {
   readonly title: string;
   readonly sort: string;
-  /** Around the value. */
+  /** Text before the value. */
   readonly before?: string;
   readonly after?: string;
-  /** Before the value, where the title is not read. */
+  /** Text before the value for screen readers, which do not read the title. */
   readonly aloud?: string;
 }
 
@@ -78,20 +78,20 @@ const COLUMNS = {
 
 export type ColumnId = keyof typeof COLUMNS;
 
-/** From left to right. */
+/** The columns from left to right. */
 export const COLUMN_IDS = Object.keys(COLUMNS) as readonly ColumnId[];
 
-/** Those that are a figure each; the others have more to say than their value. */
+/** The columns that contain only a figure. */
 export const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
 
 export const columnOf = (id: ColumnId): ProviderColumn => COLUMNS[id];
 
-/** Unknown figures come last. */
+/** A sort key for descending order, with unknown figures last. */
 function descending(figure: number | null): number {
   return figure === null ? Infinity : -figure;
 }
 
-/** The entries in an order; equal ones by name, with numbers as numbers. */
+/** The entries sorted by a column; equal ones by name, with numbers compared as numbers. */
 export function sorted(entries: readonly ProviderEntry[], by: ColumnId): readonly ProviderEntry[] {
   const { key } = columnOf(by);
   return entries

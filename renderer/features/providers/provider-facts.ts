@@ -8,7 +8,7 @@ const words = t.providers.facts;
 /** Unknown is shown as unknown, never as zero. */
 export const UNKNOWN = words.unknown;
 
-/** A label and what is known under it. */
+/** A label and its value. */
 export interface Fact {
   readonly label: string;
   readonly value: string;
@@ -16,7 +16,7 @@ export interface Fact {
 
 type Latencies = StatusReport['stats']['providerLatencies'][string];
 
-/** Makers and families that a chip is known without. */
+/** Vendors and families that are left out of a chip's name. */
 const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
 /** Chip and memory in a few words. */
@@ -25,7 +25,7 @@ export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb
   return words.chipMemory(chip?.replace(MAKER, '') ?? null, memory);
 }
 
-/** The model that is served, and how many more are offered. */
+/** The served model, and how many more are available. */
 export function modelText({
   current_model,
   models,
@@ -35,7 +35,7 @@ export function modelText({
   return more === 0 ? current_model : words.modelAndMore(current_model, more);
 }
 
-/** `41.5`, or a dash where it is not known. */
+/** `41.5`, or a dash if unknown. */
 export function speedText(tokensPerSecond: number | null): string {
   if (tokensPerSecond === null) return words.noSpeed;
   return tokensPerSecond < 100
@@ -65,7 +65,7 @@ export function machineFacts(provider: Provider): readonly Fact[] {
   ];
 }
 
-/** Figures that the machine reports about itself are marked as reported. */
+/** Figures that the machine reports itself are marked as reported. */
 export function servingFacts(
   provider: Provider,
   latencies: Latencies | undefined,

@@ -6,11 +6,11 @@ const words = t.providers.gpu;
 
 export type GpuDevice = Provider['gpu']['devices'][number];
 
-/** A figure with the part of its whole that it is. */
+/** A figure with its share of the maximum. */
 export interface Meter {
   readonly label: string;
   readonly text: string;
-  /** 0 to 1, null if it is not known. */
+  /** 0 to 1; null if unknown. */
   readonly share: number | null;
 }
 
@@ -36,7 +36,7 @@ function percentMeter(label: string, percent: number | null): Meter {
   return { label, text: words.percent(percent), share: percent / 100 };
 }
 
-/** Of a hundred degrees: there a GPU has long slowed itself down. */
+/** Relative to 100 °C, above the temperature at which a GPU throttles. */
 function temperatureMeter(celsius: number | null): Meter {
   const label = words.temperature;
   if (celsius === null) return { label, text: UNKNOWN, share: null };
@@ -51,7 +51,7 @@ function gib(mib: number): string {
   return (mib / 1024).toFixed(1);
 }
 
-/** All GPUs of a machine as one: mean load, memory together, the hottest. */
+/** The GPUs of a machine combined: mean load, total memory, highest temperature. */
 export interface MachineGpu {
   /** In percent. */
   readonly load: number | null;
@@ -77,7 +77,7 @@ export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): Machine
   };
 }
 
-/** `41%`, `12 of 24 GB`, `63 °C`; a dash where a figure is not known. */
+/** `41%`, `12 of 24 GB`, `63 °C`; a dash if unknown. */
 export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
   const { load, memory, temperatureC } = gpuFigures(provider);
   return {

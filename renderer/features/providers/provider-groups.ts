@@ -1,6 +1,6 @@
 import type { StandingKind } from './provider-standing.ts';
 
-/** In the order of the list: what needs attention comes first. */
+/** The groups in the order of the list: those that need attention first. */
 export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
 
 export type ProviderGroup = (typeof PROVIDER_GROUPS)[number];
@@ -9,7 +9,7 @@ export const PROVIDER_FILTERS = ['all', ...PROVIDER_GROUPS] as const;
 
 export type ProviderFilter = (typeof PROVIDER_FILTERS)[number];
 
-/** Each standing's group; within a group they keep this order. */
+/** The group of each standing; also the order within a group. */
 const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
   'engine-down': 'attention',
   unreachable: 'attention',
@@ -21,7 +21,7 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
   loading: 'arriving',
   pending: 'arriving',
   direct: 'ready',
-  // Not told apart by place: machines would change theirs with every request.
+  // The same rank as `idle`: machines would change places with every request.
   serving: 'ready',
   idle: 'ready',
   draining: 'resting',

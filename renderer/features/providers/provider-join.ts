@@ -2,7 +2,7 @@ import { formatSpan } from '../../text/format.ts';
 
 export type JoinNote = 'here-only' | 'plain-http';
 
-/** `url` is the page's address or the one in the join line. */
+/** The note to show about a gateway's address; `url` is the page's or the one in the join line. */
 export function joinNoteOf(url: string): JoinNote | null {
   const address = URL.parse(url);
   if (!address) return null;
@@ -10,15 +10,15 @@ export function joinNoteOf(url: string): JoinNote | null {
   return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
 }
 
-/** The gateway's address inside a join line, the first where it names several. */
+/** The gateway's address in a join line; the first if it names several. */
 export function gatewayOf(join: string): string | null {
   return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 }
 
-/** A line with its token in place. */
+/** The line with its token filled in. */
 export const lineWith = (line: string, token: string) => line.replace('<token>', token);
 
-/** Null once the line has expired. */
+/** How long the line stays valid; null once it has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
   const leftMs = Date.parse(expiresAt) - serverNow;
   return leftMs > 0 ? formatSpan(Math.ceil(leftMs / 1000) * 1000) : null;
@@ -28,7 +28,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
-/** A tailnet encrypts by itself: its names, and 100.64.0.0/10. */
+/** Whether a host is in a tailnet, which encrypts: its names, and 100.64.0.0/10. */
 function isTailnet(hostname: string): boolean {
   if (hostname.endsWith('.ts.net')) return true;
   const octets = /^100\.(\d+)\./.exec(hostname);

@@ -11,13 +11,13 @@ interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
   readonly sort: ColumnId;
   readonly serverNow: number;
-  /** The machine that one comes back from. */
+  /** The machine whose page was open before. */
   readonly opened: string | null;
 }
 
 const words = t.providers;
 
-/** Machines in an order; only those on screen are drawn, so that ten thousand scroll. */
+/** The sorted machines; only visible rows are rendered, so that ten thousand can scroll. */
 export function ProviderList({ entries, sort, serverNow, opened }: ProviderListProps) {
   const lines = useMemo(() => linesOf(entries, sort), [entries, sort]);
   const heads = useMemo(
@@ -67,7 +67,7 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
   );
 }
 
-/** Where a line begins; the head of a group may be lower than a row, by `--lift`. */
+/** The position of a line; a group's head may be less tall than a row, by `--lift`. */
 function placeOf(index: number, heads: readonly number[]): string {
   const before = heads.filter((head) => head < index).length;
   return `calc(var(--row) * ${index} - var(--lift) * ${before})`;
@@ -77,14 +77,14 @@ function indexOf(lines: readonly ListLine[], id: string | null): number {
   return lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);
 }
 
-/** A group's head takes no focus: the machine beyond it does. */
+/** The machine that gets the focus: beyond a group's head, which cannot have it. */
 function idAt(lines: readonly ListLine[], index: number, from: number): string | null {
   const step = index < from ? -1 : 1;
   const line = lines[index]?.kind === 'group' ? (lines[index + step] ?? lines[from]) : lines[index];
   return line?.kind === 'machine' ? line.entry.provider.id : null;
 }
 
-/** Coming back from a machine's page, the focus is where it left. */
+/** Returns the focus to the row of the machine whose page was open. */
 function useReturn(list: { readonly current: HTMLElement | null }, opened: string | null): void {
   const from = useRef(opened);
   useEffect(() => {

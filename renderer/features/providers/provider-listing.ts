@@ -12,7 +12,7 @@ import { providerName } from './provider-text.ts';
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-/** Every machine with its standing; `directId` is the one whose engine Local calls without the agent. */
+/** Every machine with its standing; `directId` is the one whose engine Local calls directly. */
 export function entriesOf(
   { data, notes = {} }: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
@@ -26,7 +26,7 @@ export function entriesOf(
   }));
 }
 
-/** True for a machine in whose words every word of the text occurs. */
+/** True if every word of the text occurs in the machine's searchable text. */
 export function matchesText({ provider, name, note }: ProviderEntry, text: string): boolean {
   const { id, host, chip, current_model, models, region, agent_url, last_heartbeat_ip } = provider;
   const words = [
@@ -50,7 +50,7 @@ export function matchesText({ provider, name, note }: ProviderEntry, text: strin
     .every((word) => words.includes(word));
 }
 
-/** True for a machine that belongs under the filter. */
+/** True if the machine matches the filter. */
 export function matchesGroup({ standing }: ProviderEntry, filter: ProviderFilter): boolean {
   return filter === 'all' || groupOf(standing.kind) === filter;
 }
@@ -60,7 +60,7 @@ export type ListLine =
   | { readonly kind: 'group'; readonly group: ProviderGroup; readonly count: number }
   | { readonly kind: 'machine'; readonly entry: ProviderEntry };
 
-/** The entries in an order; where that is their state, with the head of each group. */
+/** The sorted lines of the list, with group heads if sorted by state. */
 export function linesOf(entries: readonly ProviderEntry[], by: ColumnId): readonly ListLine[] {
   const lines = sorted(entries, by).map((entry) => ({ kind: 'machine', entry }) as const);
   if (by !== 'state') return lines;

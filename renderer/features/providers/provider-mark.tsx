@@ -1,7 +1,7 @@
 import { assertNever } from '#shared/assert.ts';
 import type { StandingKind } from './provider-standing.ts';
 
-/** A machine's standing as a shape; the word stands beside it. */
+/** A machine's standing as a shape; the word is next to it. */
 export function ProviderMark({ kind }: { readonly kind: StandingKind }) {
   return (
     <svg className="provider-mark" data-kind={kind} viewBox="0 0 20 20" aria-hidden="true">
@@ -11,7 +11,7 @@ export function ProviderMark({ kind }: { readonly kind: StandingKind }) {
   );
 }
 
-/** The breakers' own signs where a machine's standing is like one of theirs. */
+/** The sign of a standing, shared with the breakers where the meaning is the same. */
 function signOf(kind: StandingKind): string {
   switch (kind) {
     case 'serving':

@@ -94,7 +94,7 @@ interface ProviderHistoryProps {
 
 const words = t.providers.history;
 
-/** Newest first. */
+/** The events of a machine, newest first. */
 function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
   if (history === null) return <p className="panel-text">{words.unreadable}</p>;
   if (history.length === 0) return <p className="panel-text">{words.none}</p>;

@@ -9,12 +9,12 @@ import { t } from '../../text/t.ts';
 
 interface ProviderRowProps {
   readonly entry: ProviderEntry;
-  /** Its line in the list. */
+  /** The row's position in the list. */
   readonly index: number;
   readonly serverNow: number;
 }
 
-/** The whole row is a link. */
+/** A machine's row, which is a link as a whole. */
 export const ProviderRow = memo(function ProviderRow({
   entry,
   index,

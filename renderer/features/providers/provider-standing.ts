@@ -5,14 +5,14 @@ import { checkGroups, type CheckGroup } from './provider-checks.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
-/** In order of precedence: what keeps the machine out comes first. */
+/** A machine's state for the page, in order of precedence: causes that keep it from serving come first. */
 export type Standing =
-  /** It said goodbye. */
+  /** Its agent signed off. */
   | { readonly kind: 'stopped'; readonly since: number }
-  /** Heartbeats stopped coming without a goodbye. */
+  /** Its heartbeats stopped without a goodbye. */
   | { readonly kind: 'silent'; readonly since: number }
   | { readonly kind: 'paused' }
-  /** Heartbeats come, but no address leads to its agent. */
+  /** Its heartbeats arrive, but its agent cannot be reached at any address. */
   | { readonly kind: 'unreachable'; readonly entries: readonly Check[] }
   | { readonly kind: 'engine-down'; readonly status: string; readonly code: number }
   | { readonly kind: 'check-failed'; readonly failed: readonly CheckGroup[] }
@@ -20,22 +20,22 @@ export type Standing =
   | { readonly kind: 'draining' }
   | { readonly kind: 'verifying' }
   | { readonly kind: 'pending'; readonly reason: string }
-  /** Verified, but requests to it kept failing. */
+  /** Verified, but skipped because requests to it kept failing. */
   | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
   /** Still verified, but its last run failed. */
   | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
-  /** Local asks its engine without the agent, whatever the check of the agent says. */
+  /** Local calls its engine directly, whatever the agent's verification says. */
   | { readonly kind: 'direct' }
   | { readonly kind: 'serving' }
   | { readonly kind: 'idle' };
 
 export type StandingKind = Standing['kind'];
 
-/** A machine with its standing and its owner's words. */
+/** A machine with its standing and its owner's note. */
 export interface ProviderEntry {
   readonly provider: Provider;
   readonly standing: Standing;
-  /** The owner's, else the host's. */
+  /** The owner's name for it, otherwise its host name. */
   readonly name: string;
   readonly note: string;
 }
@@ -47,7 +47,7 @@ const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
   'pending',
 ]);
 
-/** Reads a machine's standing; `circuit` is what routing has against it, `isDirect` that Local asks its engine. */
+/** A machine's standing; `circuit` is its circuit in routing, `isDirect` whether Local calls its engine directly. */
 export function standingOf(
   provider: Provider,
   circuit: ProviderCircuit | undefined,
@@ -57,7 +57,7 @@ export function standingOf(
   return isDirect && UNVERIFIED.has(standing.kind) ? { kind: 'direct' } : standing;
 }
 
-/** True while a machine that failed before is being checked again. */
+/** True while a machine that failed verification is being verified again. */
 export function isRechecked({ verification }: Provider, { kind }: Standing): boolean {
   return verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
 }
@@ -69,7 +69,7 @@ function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
   return status === 'paused' ? { kind: 'paused' } : null;
 }
 
-/** A run in progress does not hide the last result. */
+/** The standing by the last verification, which a run in progress does not hide. */
 function verdict({ verification, status, engine_health }: Provider): Standing | null {
   const failed = failedGroups(verification.checks);
   const out = verification.status === 'failed' || verification.status === 'verifying';

@@ -9,14 +9,14 @@ import type { Standing } from './provider-standing.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
-/** A machine's standing as the page says it; no ticking figures. */
+/** A machine's standing in words, without ticking figures. */
 export interface ProviderWords extends StateWord {
   readonly tone: Tone;
   readonly what: string | null;
   readonly todo: string | null;
 }
 
-/** An engine's own words that add nothing to the sentence around them. */
+/** Engine statuses that add nothing to the sentence. */
 const NO_NEWS = new Set(['', 'ok', 'unreachable']);
 
 const SHOWN_ADDRESSES = 2;
@@ -24,7 +24,7 @@ const SHOWN_ADDRESSES = 2;
 const says = t.providers.says;
 const states = t.machineStates;
 
-/** Says where a machine stands. */
+/** The words for a standing. */
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
   switch (standing.kind) {
     case 'stopped':
@@ -62,7 +62,7 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
   }
 }
 
-/** The name a machine goes by. */
+/** A machine's display name. */
 export function providerName({ host, id }: Pick<Provider, 'host' | 'id'>): string {
   return host.hostname.trim() || id;
 }

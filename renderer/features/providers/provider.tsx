@@ -30,7 +30,7 @@ interface ProviderProps {
 
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
-/** Everything about one machine. */
+/** The page of one machine. */
 export function Provider({ id, data, control, frozenAt, registry, agent }: ProviderProps) {
   const read = useCallback(() => registry.readOne(id), [registry, id]);
   const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
@@ -64,7 +64,7 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
 interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
-  /** Null before it was read. */
+  /** Null until it has been read. */
   readonly note: ProviderDetail['note'] | null;
   readonly serverNow: number;
   readonly again: () => void;
@@ -135,7 +135,7 @@ function Back() {
 
 function Title({ name, word, means }: StateWordText & { readonly name: string }) {
   const title = useRef<HTMLHeadingElement>(null);
-  // The row that led here is gone: whoever came by keyboard goes on from the top.
+  // The row that had the focus is gone, so keyboard users continue from the top.
   useEffect(() => title.current?.focus(), []);
   return (
     <h1 ref={title} tabIndex={-1}>

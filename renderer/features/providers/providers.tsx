@@ -19,7 +19,7 @@ import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-list
 import type { ProviderEntry } from './provider-standing.ts';
 import { t } from '../../text/t.ts';
 
-/** How the list is looked at; kept while one looks at a machine. */
+/** Filter and order of the list, kept while a machine's page is open. */
 export interface ProvidersView {
   readonly text: string;
   readonly sort: ColumnId;
@@ -31,7 +31,7 @@ interface ProvidersProps {
   readonly joining: boolean;
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
-  /** The machine that was looked at last. */
+  /** The machine whose page was open last. */
   readonly opened: string | null;
   readonly control: boolean;
   readonly settings: SettingsState;
@@ -43,7 +43,7 @@ interface ProvidersProps {
 
 const TITLE = 'providers-title';
 
-/** Every machine that reports to this gateway. */
+/** The list of machines that report to this gateway. */
 export function Providers(props: ProvidersProps) {
   const { data, filter, view, onView, opened, control, frozenAt, registry } = props;
   const { settings, agent, saveSettings, joining } = props;
@@ -125,7 +125,7 @@ function Head({ says, control, onAdd }: HeadProps) {
 interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView' | 'opened'> {
   readonly entries: readonly ProviderEntry[];
   readonly serverNow: number;
-  /** Number of machines beyond the page that was read. */
+  /** Number of machines beyond those that were read. */
   readonly unread: number;
 }
 
@@ -178,7 +178,7 @@ function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: (
   );
 }
 
-/** Where the machine that one comes back from is gone, the title takes the focus. */
+/** Moves the focus to the title if the machine whose page was open no longer exists. */
 function useReturn(opened: string | null): void {
   const from = useRef(opened);
   useEffect(() => {

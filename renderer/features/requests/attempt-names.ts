@@ -9,7 +9,7 @@ import type { LiveData } from '../../api/live-data.ts';
 /** Display names by the id of an upstream or a machine. */
 export type Labels = ReadonlyMap<string, string>;
 
-/** The names the user gave them. */
+/** The labels of upstreams and the names of machines. */
 export function labelsOf(
   upstreams: readonly UpstreamReport[],
   machines: MachineNames = {},
@@ -18,18 +18,18 @@ export function labelsOf(
   return new Map([...named, ...distinctNames(machines)]);
 }
 
-/** As the feed tells them. */
+/** The names known from the feed. */
 export function feedLabels({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels {
   return labelsOf(status.upstreams, machinesIn(requests));
 }
 
-/** With those of the machines of a request that may be in no list. */
+/** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {
   if (row === null) return labels;
   return new Map([...distinctNames(machinesIn([row])), ...labels]);
 }
 
-/** Whom an attempt asked; the machine too where the request was given to more than one. */
+/** The upstream of an attempt, with its machine if the request went to more than one. */
 export function nameOf(
   { upstream, provider }: AttemptRow,
   { attempts }: RequestRow,
@@ -42,12 +42,12 @@ export function nameOf(
   return provider !== null && isOneOfMany ? placeName(upstream, provider, labels) : label;
 }
 
-/** The same with its machine in any case. */
+/** The upstream of an attempt, always with its machine. */
 export function wholeNameOf({ upstream, provider }: AttemptRow, _: RequestRow, labels: Labels) {
   return placeName(upstream, provider, labels);
 }
 
-/** An upstream, and which of its machines where it has several: `Local · tower`. */
+/** An upstream, with the machine if given: `Local · tower`. */
 export function placeName(upstream: string, provider: string | null, labels: Labels): string {
   const label = labels.get(upstream) ?? upstream;
   return provider === null ? label : t.usage.machineOf(label, machineName(provider, labels));

@@ -16,7 +16,7 @@ interface AttemptTableProps {
 
 const words = t.attempts;
 
-/** Every attempt of a request, in order, after the upstreams that were skipped. */
+/** The attempts of a request in order, after the skipped upstreams. */
 export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);

@@ -18,7 +18,7 @@ export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: Req
   return cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
 }
 
-/** The call beside which a hedge was made, and which was slow; null if it was not kept. */
+/** The slow call that was hedged; null if it was not kept. */
 export function slowOne(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
   const before = attempts.slice(0, attempts.indexOf(hedge));
   return before.findLast(({ endMs }) => endMs === null || endMs >= hedge.startMs) ?? null;
@@ -45,14 +45,14 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
   }
 }
 
-/** Below this an answer is over too soon for a rate. */
+/** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
-/** Tokens of a call, and how fast they came where they came one by one; null if none were counted. */
+/** Tokens of a call, with their rate if they were streamed; null if none were counted. */
 export function usageText({ tokens, firstContentMs, lastContentMs }: AttemptRow): string | null {
   if (tokens === null) return null;
   const spanMs = (lastContentMs ?? 0) - (firstContentMs ?? 0);
-  // The wait for the first token is a figure of its own.
+  // The wait for the first token is shown separately.
   const isTimed = firstContentMs !== null && spanMs >= MIN_RATE_MS && tokens.output > 1;
   const rate = isTimed ? [t.usage.rate((1000 * (tokens.output - 1)) / spanMs)] : [];
   return [t.usage.tokens(tokens), ...rate].join(' · ');

@@ -6,11 +6,11 @@ import { circuitText } from './circuit-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
 import { storyOf } from './request-timeline.ts';
 
-/** As in the fallback reason. */
+/** The id used in the fallback reason. */
 const idOf = ({ upstream, provider }: AttemptRow) =>
   provider === null ? upstream : `${upstream}/${provider}`;
 
-/** A request as text for an issue: no caller, no secret, no prompt and no answer. */
+/** A request as text for a bug report, without caller, secrets, prompt or answer. */
 export function bugReportOf(row: RequestRow, labels: Labels, version: string): string {
   const attempts = row.attempts.map((attempt) =>
     [

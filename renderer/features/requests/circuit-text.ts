@@ -1,7 +1,7 @@
 import type { AttemptRow } from '#shared/live.ts';
 import { t } from '../../text/t.ts';
 
-/** `closed`, or what the attempt changed, such as `closed → open`. */
+/** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
 export function circuitText({
   circuitBefore,
   circuitAfter,

@@ -1,5 +1,5 @@
 import type { LiveData } from '../../api/live-data.ts';
-import { firstRequest } from '../overview/setup.ts';
+import { firstRequest } from './curl-line.ts';
 import { hashOf } from '../../route.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { t } from '../../text/t.ts';
@@ -8,7 +8,7 @@ const words = t.requests.first;
 
 interface FirstRequestProps {
   readonly data: LiveData;
-  /** Below the title of the page, or of a section. */
+  /** The level below the page's or the section's title. */
   readonly heading: 'h2' | 'h3';
 }
 

@@ -2,11 +2,11 @@ import type { RequestRow } from '#shared/live.ts';
 
 interface HeldRows {
   readonly shown: readonly RequestRow[];
-  /** New ones that are not shown yet. */
+  /** Number of new rows that are not shown yet. */
   readonly waiting: number;
 }
 
-/** The rows that stand on the page, brought up to date: none goes or moves, and older ones come behind them only. */
+/** The rows on the page with their newest data: none is removed or moved, and only older ones are added, at the end. */
 export function holdRows(
   standing: readonly RequestRow[] | null,
   rows: readonly RequestRow[],
@@ -17,7 +17,7 @@ export function holdRows(
   const same = isSame ? standing : standing.map((row) => current.get(row.id) ?? row);
   for (const { id } of standing) current.delete(id);
   const others = [...current.values()];
-  // What comes into the filter's reach in between waits unseen.
+  // Rows that start to match the filter within the list are not shown either.
   const newest = standing[0]?.startedAt ?? -Infinity;
   const oldest = standing.at(-1)?.startedAt ?? -Infinity;
   const older = others.filter(({ startedAt }) => startedAt < oldest);

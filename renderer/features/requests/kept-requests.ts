@@ -11,13 +11,13 @@ import type { MachineNames } from '#shared/ids.ts';
 import type { RequestPage } from '#shared/request-page.ts';
 import { REQUESTS_PER_PAGE } from '../../api/requests.ts';
 
-/** What was read of the requests that the gateway keeps, without a gap from the newest of them on. */
+/** The kept requests that have been read: a contiguous range from the newest on. */
 export interface KeptRequests {
   /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** Nothing older is kept. */
+  /** True if the gateway keeps nothing older. */
   readonly isComplete: boolean;
-  /** Of those that the feed did not show when they were read. */
+  /** Counts of the requests that the feed did not show when they were read; null if unknown. */
   readonly beyondFeed: FilterCounts | null;
   readonly facets: FacetValues | null;
   readonly machines: MachineNames;
@@ -31,10 +31,10 @@ export const NOTHING_READ: KeptRequests = {
   machines: {},
 };
 
-/** As many as the gateway keeps, and a page more, so that its end can be reached while new ones come. */
+/** What the gateway keeps plus one page, so that the end can be reached while new requests arrive. */
 const MAX_ROWS = 2_000 + REQUESTS_PER_PAGE;
 
-/** With the newest read again. Where too many have come to join up with what was read before, that is dropped. */
+/** Merges a new reading of the newest page. If a gap to the earlier rows remains, those are dropped. */
 export function withNewest(
   kept: KeptRequests,
   page: RequestPage,
@@ -46,7 +46,7 @@ export function withNewest(
   const isWhole = data.length < REQUESTS_PER_PAGE;
   const known = new Map(kept.rows.map((row) => [row.id, row]));
   const joinsUp = known.has(data.at(-1)?.id ?? '');
-  // The same objects, so that no row is drawn again.
+  // Keeps the known objects, so that their rows are not rendered again.
   const newest = data.map((row) => known.get(row.id) ?? row);
   const rows = joinsUp && !isWhole ? together(kept.rows, newest) : newest;
   return {
@@ -64,7 +64,7 @@ export function withOlder(kept: KeptRequests, { data, machines }: RequestPage): 
   return { ...kept, rows, isComplete: isLast, machines: { ...kept.machines, ...machines } };
 }
 
-/** Newest first; of one that is in both, the first list's. */
+/** Merges two lists, newest first; the first list's row wins. */
 export function together(
   rows: readonly RequestRow[],
   others: readonly RequestRow[],
@@ -84,7 +84,7 @@ function beyond(counts: FilterCounts, feed: readonly RequestRow[], by: Narrowing
   return Object.fromEntries(left) as FilterCounts;
 }
 
-/** Those of the feed with all others. */
+/** The counts of the feed plus those beyond it. */
 export function allCounts(inFeed: FilterCounts, { beyondFeed }: KeptRequests): FilterCounts {
   const sums = REQUEST_FILTERS.map((name) => [name, inFeed[name] + (beyondFeed?.[name] ?? 0)]);
   return Object.fromEntries(sums) as FilterCounts;

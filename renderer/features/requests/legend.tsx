@@ -3,7 +3,7 @@ import type { SegmentKind } from './waterfall-model.ts';
 import { t } from '../../text/t.ts';
 
 interface Entry {
-  /** A span of time, or a mark at one moment. */
+  /** `stretch`: a span of time; `mark`: a moment. */
   readonly look: 'stretch' | 'mark';
   readonly kind: Exclude<SegmentKind, 'stalled'> | Mark['kind'];
 }

@@ -13,13 +13,13 @@ interface OpenRequestProps {
   readonly now: number;
   readonly details: OpenDetails;
   readonly requests: Requests;
-  /** The list that it was opened from, newest first. */
+  /** The list from which the request was opened, newest first. */
   readonly rows: readonly RequestRow[];
-  /** Reads older ones of the list. */
+  /** Reads older requests of the list. */
   readonly onEnd?: () => void;
 }
 
-/** The details of the request that is open, where one is. */
+/** The details of the open request, if any. */
 export function OpenRequest(props: OpenRequestProps) {
   const { data, labels, now, details, requests, rows, onEnd } = props;
   const { id } = details;
@@ -27,7 +27,7 @@ export function OpenRequest(props: OpenRequestProps) {
   const inList = rows.find(isOpen);
   const { row, note } = useOneRequest(requests, id, inList ?? data.requests.find(isOpen));
 
-  // Its place among the others is known once the list reaches so far back.
+  // Its neighbours are known once the list reaches back to it.
   const isAtEnd = id !== null && (inList === undefined || inList === rows.at(-1));
   useEffect(() => {
     if (isAtEnd) onEnd?.();

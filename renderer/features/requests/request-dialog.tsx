@@ -12,7 +12,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { t } from '../../text/t.ts';
 
-/** The requests before and after one in the list, newest first; null at its ends. */
+/** The next newer and next older request in the list; null at its ends. */
 interface Neighbours {
   readonly newer: string | null;
   readonly older: string | null;
@@ -26,16 +26,16 @@ export function neighboursOf(
   const at = rows.findIndex((row) => row.id === id);
   if (at >= 0) return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
   if (startedAt === null) return { newer: null, older: null };
-  // One that the list does not hold stands where it began.
+  // A request that is not in the list is placed by its start.
   const newer = rows.filter((row) => row.startedAt >= startedAt);
   return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
 }
 
 interface RequestDialogProps {
   readonly id: string;
-  /** Null while it is not known. */
+  /** Null while unknown. */
   readonly row: RequestRow | null;
-  /** Why it is not known; null while it is being read. */
+  /** Why the request is unknown; null while it is being read. */
   readonly note: string | null;
   readonly neighbours: Neighbours;
   readonly labels: Labels;
@@ -47,7 +47,7 @@ interface RequestDialogProps {
 
 const words = t.requestDetails;
 
-/** Everything known about one request; updated while the request runs. */
+/** The details of one request, updated while it runs. */
 export function RequestDialog(props: RequestDialogProps) {
   const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);

@@ -4,7 +4,7 @@ import type { LiveData } from '../../api/live-data.ts';
 import type { Labels } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
-import { useHeldRows } from './use-held-rows.ts';
+import { holdRows } from './held-rows.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
@@ -14,27 +14,27 @@ import { AXIS_TICKS_MS, axisPercent } from './time-scale.ts';
 interface RequestListProps {
   /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** As many are shown. */
+  /** The most rows to show. */
   readonly limit?: number;
-  /** Another name is another list. */
+  /** Identifies the list: a new name starts a new one. */
   readonly name?: string;
-  /** Held by something else, such as open details. */
+  /** True while something else holds the list still, such as open details. */
   readonly isHeld: boolean;
   readonly data: Pick<LiveData, 'skewMs'>;
   readonly labels: Labels;
   readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
-  /** Called as the last rows come near. */
+  /** Called when the end of the list is near. */
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** From the end: older ones are read before somebody gets there. */
+/** Distance from the end at which older rows are read. */
 const ROWS_AHEAD = 50;
 
-/** Requests on a common time axis, newest first; it holds still while somebody uses it. */
+/** Requests on a common time axis, newest first; holds still while it is used. */
 export function RequestList(props: RequestListProps) {
   const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect, onEnd } = props;
-  // Keyed by the names themselves: every report is a new object, and rows must not redraw for it.
+  // Keyed by content: every report is a new object, for which rows must not render again.
   const names = JSON.stringify([...props.labels]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);
   const list = useRef<HTMLOListElement>(null);
@@ -86,7 +86,19 @@ export function RequestList(props: RequestListProps) {
   );
 }
 
-/** The row that Tab stops at: the one last moved to or opened, else the first. */
+/** `rows` held as they were when `isHeld` became true; a new `key` starts a new list. */
+function useHeldRows(
+  rows: readonly RequestRow[],
+  key: string,
+  isHeld: boolean,
+): ReturnType<typeof holdRows> {
+  const [last, setLast] = useState({ key, shown: rows });
+  const held = holdRows(isHeld && last.key === key ? last.shown : null, rows);
+  if (last.key !== key || last.shown !== held.shown) setLast({ key, shown: held.shown });
+  return held;
+}
+
+/** The row that Tab stops at: the last focused or opened one, otherwise the first. */
 function useActiveRow(
   list: Parameters<typeof useRowFocus>[0],
   rows: readonly RequestRow[],
@@ -106,7 +118,7 @@ interface Drawn {
   readonly count: number;
 }
 
-/** The active row stays drawn wherever the page is scrolled to, or the focus would be lost. */
+/** The rows to render: the visible ones and the active one, which would otherwise lose the focus. */
 function drawnRows(rows: readonly RequestRow[], { first, last, active, count }: Drawn) {
   return rows
     .slice(0, count)

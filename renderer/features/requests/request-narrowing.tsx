@@ -13,12 +13,12 @@ interface RequestNarrowingProps {
   readonly onChange: (by: Narrowing) => void;
 }
 
-/** A search and one choice for each thing that the requests differ in. */
+/** The search field and one select for each property in which the requests differ. */
 export function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
   const search = useRef<HTMLInputElement>(null);
   useShortcut(SEARCH_KEY, () => search.current?.focus());
   useEffect(() => {
-    // The address may have changed without the field, such as by Back.
+    // The address can change without the field, as with the Back button.
     if (search.current && search.current.value !== (by.text ?? '')) {
       search.current.value = by.text ?? '';
     }

@@ -10,14 +10,14 @@ interface RequestLineProps {
   readonly row: RequestRow;
   readonly index: number;
   readonly count: number;
-  /** The one row of the list that Tab stops at. */
+  /** True for the one row of the list that Tab stops at. */
   readonly isActive: boolean;
   readonly labels: Labels;
   readonly elapsedMs: number;
   readonly onSelect: (row: RequestRow) => void;
 }
 
-/** A finished request is rendered once (memo). */
+/** One request; memoised, so that a finished one is rendered once. */
 export const RequestLine = memo(function RequestLine({
   row,
   index,

@@ -10,7 +10,7 @@ import { briefStoryOf } from './request-timeline.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 import { t } from '../../text/t.ts';
 
-/** A request's state as the page says it. */
+/** A request's state in words. */
 interface OutcomeWords {
   readonly tone: Tone;
   readonly word: string;
@@ -18,7 +18,7 @@ interface OutcomeWords {
 
 const { outcome, who } = t.requests;
 
-/** Says how a request stands `elapsedMs` after it came. */
+/** The words for a request's state, `elapsedMs` after its start. */
 export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
   switch (row.state) {
     case 'running':
@@ -61,7 +61,7 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
 }
 
 /**
- * The story when calls ran side by side or an answer was resumed, else why earlier attempts did not answer; null when
+ * The story if calls ran concurrently or an answer was resumed, otherwise why earlier attempts did not answer; null if
  * the first one answered.
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
@@ -72,7 +72,7 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
   return left.length === 0 ? null : t.requests.after(left);
 }
 
-/** An event is about one token. */
+/** The number of tokens, estimated as one per event. */
 export function amountOf({ events, stream, state }: RequestRow): string {
   if (events > 0) return t.requests.tokens(events);
   return !stream && state === 'done' ? t.requests.notStreamed : '';

@@ -12,7 +12,7 @@ export function storyOf(row: RequestRow, labels: Labels): string {
   return sentenceOf([...told, ...endOf(row, labels, told.length > 0)]);
 }
 
-/** The same where room is short: who was left before stands at its end. */
+/** The story in a short form, with the upstreams that did not answer at its end. */
 export function briefStoryOf(row: RequestRow, labels: Labels): string {
   const told = toldOf(row, labels);
   const textsOf = (isFallback: boolean) =>
@@ -26,7 +26,7 @@ function sentenceOf(clauses: readonly string[]): string {
   return words.together([...new Set(clauses)]);
 }
 
-/** The outcome when the attempts do not tell it. */
+/** The outcome, if the attempts do not show it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
   const { attempts, state, upstream } = row;
   const given = attempts.some((attempt) => gaveContent(attempt, row));

@@ -31,14 +31,14 @@ interface RequestsProps {
   readonly filter: RequestFilter;
   readonly by?: Narrowing | undefined;
   readonly requests: RequestsApi;
-  /** While they are open the list behind them stands still. */
+  /** While details are open, the list behind them does not move. */
   readonly details: OpenDetails;
   readonly onSelect: (row: RequestRow) => void;
 }
 
 const NO_NARROWING: Narrowing = {};
 
-/** Every request that the gateway still remembers. */
+/** The requests that the gateway keeps. */
 export function Requests(props: RequestsProps) {
   const { data, now, filter, by = NO_NARROWING, requests, details, onSelect } = props;
   const feed = data.requests;

@@ -7,7 +7,7 @@ interface SkippedUpstream {
   readonly reason: string;
 }
 
-/** Upstreams that were not called: the fallback reason names them, and no attempt is theirs. */
+/** Upstreams that were not called: named in the fallback reason, but without an attempt. */
 export function skippedUpstreams({
   attempts,
   fallbackReason,

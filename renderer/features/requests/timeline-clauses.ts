@@ -6,11 +6,11 @@ import { skippedUpstreams } from './skipped-upstreams.ts';
 import { deedText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 
-/** A part of the story; at the same moment an answer comes after what led to it. */
+/** A part of the story; at equal times an answer comes after its causes. */
 interface Clause {
   readonly atMs: number;
   readonly isAnswer: boolean;
-  /** Somebody whose turn it was gave nothing, and the next one was asked. */
+  /** True if an upstream did not answer and the next one was called. */
   readonly isFallback: boolean;
   readonly text: string;
 }
@@ -57,7 +57,7 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   ];
 }
 
-/** A hedged call; its clause says already that the upstream was asked. */
+/** Whether the clause of a hedge already says that the upstream was called. */
 function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
   return hedge.cause === 'hedge' && slowOne(hedge, row) === slow;
 }

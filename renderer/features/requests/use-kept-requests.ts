@@ -15,11 +15,11 @@ interface Wanted {
 
 interface Kept {
   readonly kept: KeptRequests;
-  /** Reads a page of older ones, where there are any. */
+  /** Reads a page of older requests, if there are any. */
   readonly readOlder: () => void;
 }
 
-/** What the gateway keeps under a filter: the newest, read again as requests come, and older ones as asked for. */
+/** The kept requests that match a filter: the newest, read again as requests arrive, and older ones on demand. */
 export function useKeptRequests(api: Requests, { filter, by, feed, revision }: Wanted): Kept {
   const query = queryOf(filter, by);
   const read = useCallback(async () => {

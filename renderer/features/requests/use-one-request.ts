@@ -5,11 +5,11 @@ import { t } from '../../text/t.ts';
 
 interface OneRequest {
   readonly row: RequestRow | null;
-  /** Why it is not known; null while it is being read. */
+  /** Why the request is unknown; null while it is being read. */
   readonly note: string | null;
 }
 
-/** A request as it is listed; one that no list has, or no longer, is asked for. */
+/** A request from the list; one that is not, or no longer, in the list is read from the gateway. */
 export function useOneRequest(
   { readOne }: Requests,
   id: string | null,
@@ -18,7 +18,7 @@ export function useOneRequest(
   const [known, setKnown] = useState<{ readonly id: string; readonly one: OneRequest } | null>(
     null,
   );
-  // It stays readable when it leaves the list.
+  // Kept, so that it stays readable when it leaves the list.
   if (listed !== undefined && listed !== known?.one.row) {
     setKnown({ id: listed.id, one: { row: listed, note: null } });
   }

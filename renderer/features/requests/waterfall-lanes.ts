@@ -4,8 +4,8 @@ import type { AttemptRow } from '#shared/live.ts';
 export type Lane = 0 | 1;
 
 /**
- * The line on which each attempt is drawn: the upper one where it is free. Whoever carries an answer on is
- * on the other line than what broke off, so that there is a joint to be seen.
+ * The lane on which each attempt is drawn: the upper one if it is free. An attempt that resumes an answer is on the
+ * other lane than the dropped one, so that the handover is visible.
  */
 export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
   const lanes: Lane[] = [];

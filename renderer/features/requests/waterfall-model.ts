@@ -6,10 +6,10 @@ import { axisPercent } from './time-scale.ts';
 export type SegmentKind =
   'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'silent' | 'stalled' | 'broken';
 
-/** In percent of the axis. */
+/** A drawn span, in percent of the axis. */
 export interface Segment {
   readonly kind: SegmentKind;
-  /** Of the attempt among those that were drawn. */
+  /** Index of its attempt among the drawn ones. */
   readonly attempt: number;
   readonly lane: Lane;
   readonly left: number;
@@ -22,9 +22,9 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Narrowest stretch that can still be seen. */
+/** The narrowest visible segment. */
 const MIN_PERCENT = 1.4;
-/** Engines pause for less between two tokens. */
+/** Longer than the usual pause between two tokens. */
 const SILENT_FROM_MS = 2_000;
 const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
 
@@ -38,7 +38,7 @@ export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
   return attempts.filter((attempt) => !isSkip(attempt));
 }
 
-/** How long an answer that has begun shows nothing, or showed nothing at its end; 0 below two seconds. */
+/** How long a started answer has been silent, or was before its end, in milliseconds; 0 below two seconds. */
 export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
   const { firstContentMs, lastContentMs, endMs } = attempt;
   if (firstContentMs === null || lastContentMs === null) return 0;
@@ -56,8 +56,8 @@ export function elapsedOf(row: RequestRow, serverNow: number): number {
 }
 
 /**
- * The waterfall of a request, slivers widened to be seen: what was one after the other stays so, and
- * nothing overlaps on its line.
+ * The waterfall of a request. Narrow segments are widened to be visible, keeping the order and without overlaps on a
+ * lane.
  */
 export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment[] {
   const attempts = drawnOf(row);
@@ -80,7 +80,7 @@ export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment
     }
     ends.push(edge);
   }
-  // Widened slivers at the very end of the axis may have run over it.
+  // Segments widened at the end of the axis may exceed it.
   const most = Math.max(100, ...ends);
   return most === 100 ? segments : segments.map((segment) => squeeze(segment, 100 / most));
 }
@@ -93,7 +93,7 @@ function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): r
   const { startMs, firstContentMs, reason } = attempt;
   const endMs = attempt.endMs ?? elapsedMs;
   const waiting = attempt.upstream === 'ondemand' ? 'starting' : 'waiting';
-  // Its content may have come in the same moment as the other one's, and nobody got it.
+  // Its content may have arrived at the same moment as the winner's, but was not used.
   if (reason === OUTRUN) return [{ kind: 'outrun', from: startMs, to: endMs }];
   if (firstContentMs === null) {
     return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];

@@ -7,26 +7,26 @@ import { axisPercent } from './time-scale.ts';
 import { drawnOf, type Segment } from './waterfall-model.ts';
 import { t } from '../../text/t.ts';
 
-/** Something that happened at one moment: a shape on the line of the attempt it is about. */
+/** An event at one moment, drawn as a shape on its attempt's lane. */
 export interface Mark {
-  /** A call beside a slow one, an answer handed over, a first token that was to be expected. */
+  /** A hedged call, an answer handed over to another upstream, or the predicted time of the first token. */
   readonly kind: 'hedge' | 'handover' | 'predicted';
   readonly attempt: number;
   readonly lane: Lane;
   readonly at: number;
 }
 
-/** A few words where a line is empty, in percent of the axis. */
+/** A few words in an empty part of a lane, in percent of the axis. */
 export interface Note {
   readonly text: string;
   readonly lane: Lane;
   readonly left: number;
   readonly width: number;
-  /** They are about what comes after them, or about what they follow. */
+  /** Whether they describe the segment after or before them. */
   readonly about: 'next' | 'before';
 }
 
-/** In less room than this no word can be read, and between two calls no few words. */
+/** The least room for one word, and for a few words between two calls. */
 const MIN_NOTE_PERCENT = { word: 9, words: 30 } as const;
 
 /** The marks of a waterfall whose segments are `segments`. */
@@ -38,7 +38,7 @@ export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly
     const { cause, predictedMs } = attempt;
     const marks: Mark[] = [];
     if (cause === 'hedge') marks.push({ kind: 'hedge', attempt: index, lane, at: left });
-    // Who is asked after somebody who could not carry on is joined to nothing.
+    // No handover from an attempt that itself failed to resume.
     if (cause === 'resume' && brokenBefore(attempts, index) === index - 1) {
       marks.push({ kind: 'handover', attempt: index, lane, at: left });
     }
@@ -50,7 +50,7 @@ export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly
   });
 }
 
-/** The words of a waterfall, one a gap and none where there is no room; the row says all of it anyway. */
+/** The notes of a waterfall, at most one per gap and none without room; the row says the same in words. */
 export function notesOf(
   row: RequestRow,
   labels: Labels,
@@ -113,7 +113,7 @@ function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | n
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;
 
-/** Sum of the spans of each attempt. */
+/** The span from the first to the last segment of each attempt. */
 function spansOf(segments: readonly Segment[]): readonly Span[] {
   const spans = new Map<number, Span>();
   for (const { attempt, lane, left, width } of segments) {

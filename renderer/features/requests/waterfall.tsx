@@ -9,7 +9,7 @@ interface WaterfallProps {
   readonly elapsedMs: number;
 }
 
-/** A request's stretches on the common time axis; the row says the same in words. */
+/** A request's segments on the common time axis; the row says the same in words. */
 export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
   const segments = segmentsOf(row, elapsedMs);
   const isDouble = segments.some(({ lane }) => lane === 1);
@@ -23,7 +23,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
     >
       {segments.map(({ kind, attempt, lane, left, width }) => (
         <span
-          // An attempt has no two stretches of a kind.
+          // Unique: an attempt has at most one segment of a kind.
           key={`${attempt}-${kind}`}
           className="stretch"
           data-kind={kind}

@@ -7,14 +7,14 @@ export type Draft = string | boolean | null;
 /** Unsaved entries by path. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
-/** True where the value cannot be read back whole: entering anything replaces it. */
+/** True if the value cannot be read back completely: any input replaces it. */
 export function isHidden({ secret, kind, value }: Field): boolean {
   if (secret) return true;
-  // What may be secret in an address comes masked, and would be saved masked.
+  // Secrets in an address are sent masked, and would be saved masked.
   return kind === 'address' && typeof value === 'string' && value.includes('…');
 }
 
-/** The text of a field as it stands, entered or saved. */
+/** The current text of a field, entered or saved. */
 export function textOf(field: Field, draft: Draft | undefined): string {
   const { value } = field;
   if (typeof draft === 'string') return draft;
@@ -23,7 +23,7 @@ export function textOf(field: Field, draft: Draft | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The chosen value of a `choice` as it stands. */
+/** The current value of a `choice`, entered or saved. */
 export function chosenOf(field: Field, draft: Draft | undefined): string {
   return String(draft === undefined ? field.value : (draft ?? field.default));
 }
@@ -32,7 +32,7 @@ export function isOn(field: Field, draft: Draft | undefined): boolean {
   return (draft === undefined ? field.value : (draft ?? field.default)) === true;
 }
 
-/** Drafts with one entry more, or one less if it equals what is saved. */
+/** Adds a draft, or removes it if it equals the saved value. */
 export function withDraft(drafts: Drafts, field: Field, draft: Draft): Drafts {
   const { [field.path]: _old, ...others } = drafts;
   return isAsSaved(field, draft) ? others : { ...others, [field.path]: draft };
@@ -44,17 +44,17 @@ function isAsSaved(field: Field, draft: Draft): boolean {
   return draft === textOf(field, undefined);
 }
 
-/** Drafts without those of a section: saved, or given up. */
+/** Removes the drafts of a section after they were saved or discarded. */
 export function withoutSection(drafts: Drafts, { id }: Section): Drafts {
   return Object.fromEntries(Object.entries(drafts).filter(([path]) => !path.startsWith(`${id}.`)));
 }
 
-/** True while something of the section is entered and not saved. */
+/** True while the section has unsaved input. */
 export function isDirty(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path }) => drafts[path] !== undefined);
 }
 
-/** True where something that is entered takes effect only after a restart. */
+/** True if unsaved input takes effect only after a restart. */
 export function waitsForRestart(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path, restart }) => drafts[path] !== undefined && restart);
 }
@@ -67,7 +67,7 @@ export function patchOf(drafts: Drafts, { id, fields }: Section): object {
   return { [id]: Object.fromEntries(changes) };
 }
 
-/** The value that a draft stands for; text that is none is sent unchanged, and the gateway says what is allowed. */
+/** The value of a draft; text that cannot be parsed is sent unchanged, and the gateway says what is allowed. */
 export function valueOf({ kind }: Field, draft: Draft): unknown {
   if (typeof draft !== 'string') return draft;
   const text = draft.trim();

@@ -8,10 +8,10 @@ export interface Choice extends SettingChoice {
 export interface Field extends Omit<SettingView, 'choices'> {
   readonly section: string;
   readonly key: string;
-  /** As the gateway names it in errors, `hosted_a.baseUrl`. */
+  /** The name that the gateway uses in errors, such as `hosted_a.baseUrl`. */
   readonly path: string;
   readonly label: string;
-  /** Empty for the kinds that are not a `choice`. */
+  /** Empty unless the kind is `choice`. */
   readonly choices: readonly Choice[];
 }
 

@@ -1,7 +1,7 @@
 import { KEY_LIMIT_NAMES, type KeyLimitName, type KeyLimitUse } from '#shared/keys.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 
-/** How far a limit of a key is used. */
+/** How much of a key's limit is used. */
 export type LimitStanding = 'free' | 'near' | 'reached';
 
 export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
@@ -9,7 +9,7 @@ export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
   return used >= WARNED_SHARE * limit ? 'near' : 'free';
 }
 
-/** What the fields of the form hold: digits, or nothing. */
+/** The contents of the form's fields: digits, or nothing. */
 export type LimitDraft = Readonly<Record<KeyLimitName, string>>;
 
 export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
@@ -23,7 +23,7 @@ export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
   };
 }
 
-/** As the gateway takes it: all of them, null for none. */
+/** The form in which the gateway accepts limits: all of them, null for none. */
 export function changeOf(draft: LimitDraft): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     KEY_LIMIT_NAMES.map((name) => [name, draft[name] === '' ? null : Number(draft[name])]),

@@ -11,7 +11,7 @@ const words = t.keys.limits;
 
 const TONES = { free: 'grey', near: 'amber', reached: 'red' } as const;
 
-/** How far the limits of a key are used; nothing where there are none. */
+/** How much of a key's limits is used; renders nothing without limits. */
 export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
   if (limits.length === 0) return null;
   return (

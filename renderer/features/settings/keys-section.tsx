@@ -18,7 +18,7 @@ interface KeysSectionProps {
   readonly onChanged: () => void;
 }
 
-/** Keys for apps: a new one is shown until the page is left, and never again. */
+/** The keys for apps; a new one is shown only until the page is left. */
 export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
   const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);

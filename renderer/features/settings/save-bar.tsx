@@ -10,7 +10,7 @@ interface SaveBarProps {
   readonly outcome: SaveOutcome | null;
 }
 
-/** The end of a form: save, give up, and how it stands. */
+/** The end of a form: save, discard, and the state. */
 export function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
   const atField = section.fields.some(
     ({ path }) => outcome?.kind === 'refused' && outcome.param === path,

@@ -29,7 +29,7 @@ export function SettingField(props: SettingFieldProps) {
   const resets = isSaved(field) && draft !== null;
   const goDefault = (): void => {
     onDraft(null);
-    // The button goes with that.
+    // The button disappears, so the field gets the focus.
     document.getElementById(field.path)?.focus();
   };
   return (
@@ -175,7 +175,7 @@ function ChoiceField(props: ChoiceFieldProps) {
       aria-describedby={noteId}
       onChange={({ target }) => onChange(target.value)}
     >
-      {/* A value saved by another version may be unknown here. */}
+      {/* Another version may have saved a value that is unknown here. */}
       {!isKnown && <option value={chosen}>{chosen}</option>}
       {choices.map(({ value, label }) => (
         <option key={value} value={value}>

@@ -45,7 +45,7 @@ function defaultWords(field: Field): string {
   return isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
 }
 
-/** The unit after a number; longer times and sizes also in a larger one. */
+/** The unit after a number, with longer times and sizes also in a larger unit. */
 export function unitOf(field: Field, text: string): string {
   switch (field.kind) {
     case 'celsius':
@@ -77,7 +77,7 @@ export function hintOf(field: Field, draft: Draft | undefined): string {
   return field.choices.find(({ value }) => value === chosen)?.meaning ?? field.meaning;
 }
 
-/** Name of a section; an upstream has the one that its owner gave it. */
+/** Name of a section; for an upstream its label. */
 export function sectionTitle(
   { id, upstream }: Section,
   upstreams: readonly UpstreamReport[],
@@ -86,7 +86,7 @@ export function sectionTitle(
   return words.sections[id] ?? id;
 }
 
-/** The main values of a section, in one line for when it is closed. */
+/** The main values of a section in one line, shown while it is closed. */
 export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
   const value = (key: string): unknown => view[id]?.[key]?.value;
   const ms = (key: string): string => formatSpan(Number(value(key)));

@@ -20,9 +20,9 @@ interface SettingsSectionProps {
   readonly view: SettingsView;
   readonly upstreams: readonly UpstreamReport[];
   readonly control: boolean;
-  /** Open at first. */
+  /** Whether the section is open at first. */
   readonly open: boolean;
-  /** The address names it: scroll there. */
+  /** The address names the section: scroll to it. */
   readonly aimedAt: boolean;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
@@ -30,7 +30,7 @@ interface SettingsSectionProps {
   readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
 }
 
-/** Settings that are saved together; closed, it still says what they amount to. */
+/** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
   const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave, actions } =
     props;
@@ -48,7 +48,7 @@ export function SettingsSection(props: SettingsSectionProps) {
     if (isTested) await testing.run();
   };
   useEffect(() => {
-    // By hand: React would shut it again with the next report.
+    // Set directly: as a prop, React would close it again with the next report.
     if (open && details.current) details.current.open = true;
     if (aimedAt) details.current?.scrollIntoView({ block: 'nearest' });
   }, [open, aimedAt]);
@@ -114,7 +114,7 @@ interface ServiceChoiceProps {
   readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
 }
 
-/** The way of the first run to set an upstream up: a service, its key, a model from its list, and a test. */
+/** Sets up an upstream as in the first run: a service, its key, a model from its list, and a test. */
 function ServiceChoice({ id, label, control, actions }: ServiceChoiceProps) {
   const [isOpen, setIsOpen] = useState(false);
   return (

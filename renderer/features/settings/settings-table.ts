@@ -3,7 +3,7 @@ import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Field, Section } from './field.ts';
 import { t } from '../../text/t.ts';
 
-/** All settings in the gateway's order; one that has no name here is called by its key. */
+/** All settings in the gateway's order; one without a label is named by its key. */
 export function sectionsOf(view: SettingsView): readonly Section[] {
   return Object.entries(view).map(([id, settings]) => ({
     id,

@@ -14,10 +14,10 @@ interface SettingsProps {
   readonly settings: SettingsState;
   readonly upstreams: readonly UpstreamReport[];
   readonly control: boolean;
-  /** Nothing can be saved while the gateway cannot be reached. */
+  /** True while the gateway cannot be reached, so that nothing can be saved. */
   readonly isLost: boolean;
   readonly actions: Control;
-  /** The section that the address names. */
+  /** The section named in the address. */
   readonly opened: string | null;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
@@ -29,7 +29,7 @@ const words = t.settings;
 export function Settings(props: SettingsProps) {
   const { settings, upstreams, control, isLost, actions, opened, drafts, onDrafts } = props;
   const { readSettings } = actions;
-  /** Counts changes of keys and address, which two sections show. */
+  /** Counts changes of keys and addresses, which two sections show. */
   const [revision, setRevision] = useState(0);
   const onChanged = (): void => {
     setRevision((count) => count + 1);
@@ -38,7 +38,7 @@ export function Settings(props: SettingsProps) {
   useEffect(() => {
     const read = (): void => void readSettings();
     read();
-    // Another window, or an editor, may have changed them meanwhile.
+    // Another window or an editor may have changed them in the meantime.
     addEventListener('focus', read);
     return () => removeEventListener('focus', read);
   }, [readSettings]);

@@ -12,7 +12,7 @@ interface UpstreamTesting {
   readonly state: ReturnType<typeof useTest>['state'];
 }
 
-/** The test of a section's upstream; other sections have none to run. */
+/** The test of a section's upstream; null for other sections. */
 export function useUpstreamTest(
   { upstream }: Section,
   actions: Pick<Control, 'testUpstream'>,
@@ -22,7 +22,7 @@ export function useUpstreamTest(
 
 const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers'];
 
-/** Whether saving these is followed by a test: not for a new name, and not where it would start a GPU. */
+/** Whether a test follows saving: not if only the label changed, and not if it would start a GPU. */
 export function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
   if (upstream === null || upstream === 'ondemand') return false;
   return TESTED_KEYS.some((key) => drafts[`${id}.${key}`] !== undefined);
@@ -31,12 +31,12 @@ export function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boole
 interface UpstreamTestProps {
   readonly id: UpstreamId;
   readonly control: boolean;
-  /** Entries are unsaved: a test would be of the former ones. */
+  /** True while input is unsaved: a test would use the saved values. */
   readonly dirty: boolean;
   readonly testing: UpstreamTesting;
 }
 
-/** The end of an upstream's section: what is saved, tried. */
+/** The end of an upstream's section: tests what is saved. */
 export function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestProps) {
   const isIdle = control && !dirty && testing.state?.kind !== 'running';
   return (

@@ -6,14 +6,14 @@ import type { Section } from './field.ts';
 
 export type SaveOutcome =
   | { readonly kind: 'saving' }
-  /** `later`: part of it takes effect only after a restart. */
+  /** `later`: some of it takes effect only after a restart. */
   | { readonly kind: 'saved'; readonly later: boolean }
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'refused' } & Refusal);
 
 interface Saving {
   readonly outcome: SaveOutcome | null;
-  /** True once it is saved; a refusal takes the focus to the field it is about. */
+  /** Resolves with true once saved; after a refusal the field at fault gets the focus. */
   readonly save: (drafts: Drafts) => Promise<boolean>;
   readonly forget: () => void;
 }
@@ -34,7 +34,7 @@ export function useSaving(
     setOutcome({ kind: 'saving' });
     const later = waitsForRestart(drafts, section);
     const refusal = await onSave(patchOf(drafts, section));
-    // At once: what the focus goes to has to be there, its description with it.
+    // Rendered synchronously: the focused element and its description must exist.
     flushSync(() =>
       setOutcome(refusal ? { kind: 'refused', ...refusal } : { kind: 'saved', later }),
     );

@@ -18,7 +18,7 @@ import { useTest } from './use-test.ts';
 import { t } from '../../text/t.ts';
 
 const HABITS = {
-  /** Somebody who has just started an engine waits for it. */
+  /** Short, because the user may have just started an engine. */
   longestMs: 3_000,
   isFinal: ({ kind }: AgentSeen) => kind === 'off',
 };
@@ -35,7 +35,7 @@ interface EngineChoiceProps {
 
 const words = t.setup.engine;
 
-/** The engines of this machine, each one click away from serving Local. */
+/** The engines found on this machine; one click makes Local use one. */
 export function EngineChoice({
   agent,
   revision,

@@ -3,7 +3,7 @@ import { t } from '../../text/t.ts';
 
 const words = t.setup.engine;
 
-/** What the search for engines on this machine has come to, and what to do next. */
+/** The result of the search for engines on this machine, and what to do next. */
 export function engineNote(seen: AgentSeen | null): string {
   if (seen === null) return words.looking;
   if (seen.kind === 'off') return words.off;

@@ -16,7 +16,7 @@ interface FirstRunProps {
 
 const words = t.setup.firstRun;
 
-/** Leads from nothing to a first answer. */
+/** The set-up from no upstream to a first answer. */
 export function FirstRun({ agent, revision, localUrl, control, actions }: FirstRunProps) {
   const [works, setWorks] = useState(false);
   const shared = { control, actions, onWorks: () => setWorks(true) };
@@ -43,7 +43,7 @@ export function FirstRun({ agent, revision, localUrl, control, actions }: FirstR
   );
 }
 
-/** Enter goes on from where the set-up ended. */
+/** The link to the chat after the set-up; focused, so that Enter continues. */
 function FirstMessage() {
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => link.current?.focus(), []);

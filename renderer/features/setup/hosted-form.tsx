@@ -15,16 +15,16 @@ interface HostedFormProps {
   readonly id: HostedId;
   readonly control: boolean;
   readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
-  /** Called once it is saved and has answered. */
+  /** Called once the upstream is saved and has answered. */
   readonly onWorks: () => void;
 }
 
-/** A pasted key comes at once; a typed one is not asked for at each letter. */
+/** Debounce, so that a typed key does not trigger a request per letter. */
 const TYPING_MS = 350;
 
 const words = t.setup.hosted;
 
-/** A hosted upstream: the service, its key, a model from its list. */
+/** The form for a hosted upstream: service, key, and a model from its list. */
 export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
   const [preset, setPreset] = useState<Preset | null>(null);
   const [address, setAddress] = useState('');
@@ -99,7 +99,7 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
   );
 }
 
-/** The model of a list of one; empty for any other. */
+/** The only model of a list; empty if there are none or several. */
 function onlyIn(list: ModelList | null): string {
   return list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
 }
@@ -108,7 +108,7 @@ interface AccessFieldsProps {
   readonly preset: Preset;
   readonly address: string;
   readonly apiKey: string;
-  /** Where the key goes; empty while it is not known. */
+  /** The address to which the key is sent; empty while unknown. */
   readonly baseUrl: string;
   readonly onAddress: (address: string) => void;
   readonly onKey: (key: string) => void;
@@ -154,7 +154,7 @@ interface Source {
   readonly apiKey: string;
 }
 
-/** The models at what was entered, asked for anew when that changes; null while there is nothing to ask. */
+/** The models at the entered address, read again when the input changes; null while it is incomplete. */
 function useModels(
   id: HostedId,
   source: Source | null,

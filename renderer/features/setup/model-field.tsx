@@ -11,7 +11,7 @@ interface ModelFieldProps {
   readonly onChoose: (model: string) => void;
 }
 
-/** A model from the list of the upstream; one without a list is named by hand. */
+/** Chooses a model from the upstream's list; without a list its name is typed. */
 export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
   if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
   if (list.kind === 'listed' && list.models.length > 0) {

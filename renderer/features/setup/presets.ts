@@ -3,12 +3,12 @@ import { t } from '../../text/t.ts';
 /** A service or a program with an OpenAI-compatible API. */
 export interface Preset {
   readonly name: string;
-  /** Null: it is on a machine of one's own, whose address is entered. */
+  /** Null: it runs on the user's own machine, whose address is entered. */
   readonly baseUrl: string | null;
-  /** An address as an example; empty if the address is known. */
+  /** An example address; empty if the address is known. */
   readonly example: string;
   readonly key: 'needed' | 'optional';
-  /** Where a key is made; empty for programs. */
+  /** The page on which a key is created; empty for programs. */
   readonly keysAt: string;
 }
 
@@ -36,7 +36,7 @@ function program(name: string, example: string): Preset {
   return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
 }
 
-/** What an upstream is called once it is set up: the service; for a machine, its host. */
+/** The label of an upstream after its set-up: the service's name, or a machine's host name. */
 export function labelFor({ name, baseUrl }: Preset, address: string): string {
   if (baseUrl !== null) return name;
   return URL.canParse(address) ? new URL(address).hostname : name;

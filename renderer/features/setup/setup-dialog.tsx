@@ -18,10 +18,10 @@ interface SetupDialogProps {
   readonly onClose: () => void;
 }
 
-/** The set-up of one upstream that has none. */
+/** Sets up one upstream that is not configured. */
 export function SetupDialog(props: SetupDialogProps) {
   const { id, label: nameNow, onClose, ...shared } = props;
-  // Saving names the upstream after its service; the title stays as it was opened.
+  // Saving changes the upstream's label, but the title must not change while the dialog is open.
   const [label] = useState(nameNow);
   const hosted = HOSTED_IDS.find((each) => each === id);
   const onWorks = (): void => {};

@@ -12,7 +12,7 @@ interface TestButtonProps {
   readonly actions: Pick<Control, 'testUpstream'>;
 }
 
-/** One real call to the upstream, and what came of it. */
+/** Makes one real call to the upstream and shows the result. */
 export function TestButton({ id, label, control, actions }: TestButtonProps) {
   const { state, run } = useTest(id, actions);
   return (

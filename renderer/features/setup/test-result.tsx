@@ -5,7 +5,7 @@ interface TestResultProps {
   readonly isBrief?: boolean;
 }
 
-/** Read aloud when it changes; empty before the first test. */
+/** The result of a test, read aloud when it changes; empty before the first test. */
 export function TestResult({ state, isBrief = false }: TestResultProps) {
   const words = state === null ? null : testWords(state);
   return (

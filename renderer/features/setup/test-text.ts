@@ -3,18 +3,18 @@ import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 
-/** A test as it stands. */
+/** The state of a test. */
 export type TestState =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly result: UpstreamTest }
-  /** The gateway did not make it. */
+  /** The gateway refused to run the test. */
   | { readonly kind: 'refused'; readonly message: string };
 
 interface TestWords {
   readonly tone: 'grey' | 'green' | 'amber' | 'red';
   readonly word: string;
   readonly detail: string;
-  /** For places as narrow as a card. */
+  /** A short form for narrow places such as a card. */
   readonly brief: string;
 }
 

@@ -4,9 +4,9 @@ import type { Control } from '../../api/control.ts';
 import type { TestState } from './test-text.ts';
 
 interface Testing {
-  /** Null before the first. */
+  /** Null before the first test. */
   readonly state: TestState | null;
-  /** True once the upstream has answered. */
+  /** Resolves with true if the upstream has answered. */
   readonly run: () => Promise<boolean>;
   readonly clear: () => void;
 }

@@ -4,7 +4,7 @@ import { t } from '../../text/t.ts';
 
 const words = t.sharing;
 
-/** One place where the gateway may listen. */
+/** An address at which the gateway may listen. */
 export interface SharingChoice {
   readonly host: string;
   readonly label: string;
@@ -16,7 +16,7 @@ const ALL = '0.0.0.0';
 
 export const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
 
-/** Where the gateway may listen; always with where it does. */
+/** The addresses at which the gateway may listen, including the current one. */
 export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[] {
   const { where } = words;
   const choices = [
@@ -36,7 +36,7 @@ export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[
 
 export const chosenAtFirst = (host: string): string => (host === 'localhost' ? HERE : host);
 
-/** What the button does; between one address and all of them, the gateway has to be restarted. */
+/** When a choice takes effect; a change between one address and all needs a restart. */
 export function applyingOf(
   before: string,
   saved: SettingView | undefined,
@@ -48,7 +48,7 @@ export function applyingOf(
   return isHereOnly(host) ? 'unshare' : 'share';
 }
 
-/** What another machine runs to see that it reaches the gateway. */
+/** The command by which another machine tests that it reaches the gateway. */
 export function tryLine(url: string, key: string | null): string {
   return words.done.line(url, key ?? words.done.anyKey);
 }
@@ -66,6 +66,6 @@ export function firewallNote(
   return firewall.other(port);
 }
 
-/** As they are typed, separated by commas or blanks. */
+/** Parses host names separated by commas or spaces. */
 export const namesIn = (text: string): readonly string[] =>
   text.split(/[\s,]+/).filter((name) => name !== '');

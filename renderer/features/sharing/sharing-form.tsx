@@ -23,7 +23,7 @@ interface SharingFormProps {
   readonly hasKeys: boolean;
   readonly view: SettingsView;
   readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
-  /** After a key or the address changed. */
+  /** Called after a key or the address has changed. */
   readonly onChanged: () => void;
 }
 
@@ -85,7 +85,7 @@ interface OutsideStepsProps extends Pick<SharingFormProps, 'sharing' | 'hasKeys'
   readonly onKeyName: (name: string) => void;
 }
 
-/** What else other machines need. */
+/** What other machines need besides the address. */
 function OutsideSteps(props: OutsideStepsProps) {
   const { sharing, hasKeys, host, names, areNamesHeld, onNames, keyName, added, onKeyName } = props;
   return (
@@ -226,14 +226,14 @@ interface Wish {
 
 type Applied = SharingChanged & Pick<Wish, 'host'>;
 
-/** Key, names, address, in this order: nothing listens before there is a key. */
+/** Applies key, host names and address in this order: the gateway must not be reachable before there is a key. */
 function useApplying(actions: SharingFormProps['actions'], savedNames: readonly string[]) {
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [done, setDone] = useState<Applied | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setIsBusy] = useState(false);
 
-  /** What went wrong, or null. */
+  /** Resolves with an error message, or null. */
   async function run({ host, names, newKey }: Wish): Promise<string | null> {
     if (newKey !== '') {
       const key = await actions.keys.add(newKey);

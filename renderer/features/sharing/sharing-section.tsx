@@ -12,13 +12,13 @@ interface SharingSectionProps {
   readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
   readonly revision: number;
   readonly onChanged: () => void;
-  /** The address names this section. */
+  /** Whether the address names this section. */
   readonly aimedAt: boolean;
 }
 
 const words = t.sharing;
 
-/** The guided step by which other machines may call this gateway. */
+/** The guided set-up for sharing this gateway with other machines. */
 export function SharingSection({
   view,
   actions,

@@ -6,21 +6,21 @@ import { t } from '../../text/t.ts';
 import { encode } from 'uqr';
 
 interface WindowLinkProps {
-  /** Of the gateway for other devices. */
+  /** The gateway's address for other devices. */
   readonly url: string;
   readonly newLink: SharingApi['newLink'];
 }
 
 const words = t.sharing.link;
 
-/** The link to this window for a phone or another computer; each is new and works once. */
+/** Creates a link to this window for a phone or another computer, which works once. */
 export function WindowLink({ url, newLink }: WindowLinkProps) {
   const [link, setLink] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const show = async (): Promise<void> => {
     const answer = await newLink();
     setError(answer.ok ? null : answer.refusal.message);
-    // The gateway names its own address for this machine; the code in it is valid at all.
+    // The gateway's link has the address for this machine; its code is valid at every address.
     setLink(answer.ok ? `${url}/${new URL(answer.value).hash}` : null);
   };
   return (
@@ -41,10 +41,10 @@ export function WindowLink({ url, newLink }: WindowLinkProps) {
   );
 }
 
-/** Light modules that the standard asks for around the code. */
+/** Light modules that the standard requires around the code. */
 const QUIET_ZONE = 4;
 
-/** A text for a camera, dark on light in both themes, because not every reader takes it the other way round. */
+/** A QR code, dark on light in both themes, because not every reader accepts inverted ones. */
 function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { size, data } = encode(text, { ecc: 'M', border: QUIET_ZONE });
   const path = data

@@ -3,7 +3,7 @@ import type { StatusReport } from '#shared/status.ts';
 import type { AgentSeen } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 
-/** An engine by its own name; one that is not on the list stands for itself. */
+/** An engine's display name; an unknown kind is returned unchanged. */
 export function engineName(kind: string): string {
   return t.thisMachine.engines[kind] ?? kind;
 }
@@ -13,12 +13,12 @@ export function engineHealthText({ status, code }: AgentEngine['health']): strin
   return status === 'error' ? health.error(code) : health[status];
 }
 
-/** An address as a person would name it: without a scheme that goes without saying. */
+/** An address for display, without `http://`. */
 export function plainAddress(url: string): string {
   return url.replace(/^http:\/\//, '').replace(/\/+$/, '');
 }
 
-/** The machine whose engine Local asks without the agent; null if that is not this one. */
+/** The id of this machine if Local calls its engine directly; null otherwise. */
 export function directMachine(
   seen: AgentSeen | null,
   { upstreams }: Pick<StatusReport, 'upstreams'>,
@@ -29,13 +29,13 @@ export function directMachine(
   return isSameEngine(local?.baseUrl ?? null, engine?.baseUrl ?? null) ? id : null;
 }
 
-/** True where both addresses lead to the same engine. */
+/** True if both addresses are the same engine's. */
 export function isSameEngine(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return false;
   return bare(one) === bare(other);
 }
 
-/** The gateway adds the version itself where an address has none. */
+/** The address without its version, which the gateway adds if it is missing. */
 function bare(url: string): string {
   return url.replace(/\/+$/, '').replace(/\/v1$/, '').replace('://localhost', '://127.0.0.1');
 }

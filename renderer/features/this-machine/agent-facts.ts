@@ -29,12 +29,12 @@ function engineText({ engine, engines }: AgentView): string {
 function gpuText({ record }: AgentView): string {
   const { count } = record.gpu;
   if (count === 0) return words.noneFound;
-  // A figure stays with its unit where the line is short.
+  // A no-break space keeps a figure and its unit on one line.
   const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
   return count === 1 ? chip : words.gpus(count, chip);
 }
 
-/** Each value with its source, as the agent says it. */
+/** The agent's readings, each value with its source. */
 function readingFacts({ gpuReadings }: AgentView): readonly Fact[] {
   return gpuReadings
     .filter((text) => text !== '')

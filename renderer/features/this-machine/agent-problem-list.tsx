@@ -2,7 +2,7 @@ import type { AgentProblem, AgentView } from '#shared/agent.ts';
 import { agentProblems, sentence } from './agent-problems.ts';
 import { t } from '../../text/t.ts';
 
-/** The agent's own problems: they keep requests away. */
+/** The agent's own problems, which prevent requests. */
 export function OwnProblems({ view }: { readonly view: AgentView }) {
   return <Problems problems={agentProblems(view).own} />;
 }

@@ -1,15 +1,15 @@
 import type { AgentProblem, AgentView } from '#shared/agent.ts';
 
 export interface AgentProblems {
-  /** The agent's own: its ports, its gateway, its files. They keep requests away. */
+  /** Problems of the agent's ports, gateway, engine, clock or files, which prevent requests. */
   readonly own: readonly AgentProblem[];
-  /** Those of drivers and their tools: the machine may serve all the same. */
+  /** Problems of drivers and their tools; the machine may serve anyway. */
   readonly tools: readonly AgentProblem[];
 }
 
 const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the agent']);
 
-/** Sorts what the agent has to say. */
+/** Separates the agent's own problems from those of tools. */
 export function agentProblems({ problems }: Pick<AgentView, 'problems'>): AgentProblems {
   const isOwn = ({ tool }: AgentProblem): boolean => OWN_PARTS.has(tool);
   return {
@@ -18,7 +18,7 @@ export function agentProblems({ problems }: Pick<AgentView, 'problems'>): AgentP
   };
 }
 
-/** A remark as a sentence: a capital first, a full stop last. */
+/** Makes a phrase a sentence: capital letter, full stop. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
   const whole = /[.!?…]$/.test(trimmed) || trimmed === '' ? trimmed : `${trimmed}.`;

@@ -5,12 +5,12 @@ import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
-/** No ticking figures: a live region reads it aloud. */
+/** The agent's state in words; without ticking figures, because a live region reads it aloud. */
 export interface AgentWords extends StateWord {
   readonly mark: StandingKind;
   readonly tone: Tone;
   readonly what: string;
-  /** Null when there is nothing to do or the list of problems says it. */
+  /** Null if there is nothing to do, or if the list of problems says it. */
   readonly todo: string | null;
 }
 
@@ -20,14 +20,14 @@ export interface AgentBystander {
   readonly isOwner: boolean;
 }
 
-/** Within these, an agent has not looked everywhere yet. */
+/** In its first seconds, an agent may not have searched everywhere. */
 const SEARCH_S = 5;
 
 const { says } = t.thisMachine;
 const own = t.agentStates;
 const any = t.machineStates;
 
-/** Says where this machine stands: what keeps it out first, its owner's wish before all. */
+/** The words for this machine's state: its owner's order first, then what keeps it from serving. */
 export function agentWords(view: AgentView, bystander: AgentBystander): AgentWords {
   return (
     ownerWords(view, bystander) ??

@@ -17,7 +17,7 @@ const TONES = {
 
 const words = t.doctor;
 
-/** The checks as rows, with one column for each side. */
+/** The checks as rows, with a column for each side. */
 export function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
   return (
     <table className="doctor-table">
@@ -38,7 +38,7 @@ export function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
 function CheckRow({ row }: { readonly row: DoctorRow }) {
   const { name, here, gateway, note } = row;
   const id = useId();
-  // What is to be mended is read without asking for it.
+  // Failed checks are open, so that the remedy is visible.
   const [isOpen, setOpen] = useState(here.outcome === 'failed');
   return (
     <tbody>

@@ -8,26 +8,26 @@ export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked
 
 export interface Trial {
   readonly passed: boolean;
-  /** As a request or a command line; null if that is not told. */
+  /** A request or a command line; null if not reported. */
   readonly tried: string | null;
   readonly output: string;
   readonly remedy: string | null;
   readonly latencyMs: number | null;
 }
 
-/** A check as one side sees it. */
+/** The result of a check from one side. */
 export interface Side {
   readonly outcome: SideOutcome;
   readonly trials: readonly Trial[];
 }
 
-/** `checks` only when the machine reports to the gateway that serves this page. */
+/** `checks` only if the machine reports to the gateway that serves this page. */
 export interface GatewayView {
   readonly verification: NonNullable<AgentMembership['standing']>['verification'] | null;
   readonly checks: readonly Check[];
 }
 
-/** A check as this machine's doctor sees it. */
+/** The result of a check by this machine's doctor. */
 export function hereSide(entries: readonly DoctorEntry[]): Side {
   const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
@@ -37,7 +37,7 @@ export function hereSide(entries: readonly DoctorEntry[]): Side {
   return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
 }
 
-/** A check as the gateway sees it. */
+/** The result of a check by the gateway. */
 export function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
   const own = checks.filter((check) => check.name === name);
   if (own.length > 0) return sideOf(own);
@@ -52,7 +52,7 @@ export function gatewaySide(name: string, { verification, checks }: GatewayView)
 function sideOf(checks: readonly Check[]): Side {
   const ran = checks.filter(({ error }) => error !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
-  // A check that calls nobody goes by the heartbeat.
+  // A check without a network call uses the heartbeat.
   const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
     const output = passed ? t.doctor.passed : (error ?? t.doctor.failed);
     return { passed, tried: detail ?? t.doctor.heartbeat, output, remedy: null, latencyMs };

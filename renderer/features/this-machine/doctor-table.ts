@@ -14,18 +14,18 @@ export interface DoctorRow {
   readonly note: string | null;
 }
 
-/** Both views of this machine. */
+/** The checks of this machine from both sides. */
 export interface DoctorTable {
   readonly says: string;
   readonly rows: readonly DoctorRow[];
 }
 
-/** Known to the gateway by heartbeats alone. */
+/** Checks that the gateway judges by heartbeats alone. */
 const TOLD: readonly string[] = [CHECKS.engineHealth, CHECKS.gpuCount];
 const GROUNDS: readonly string[] = DOCTOR_GROUNDS;
 const UNASKED: Side = { outcome: 'unasked', trials: [] };
 
-/** Lays the doctor's report beside what the gateway has found; `checks` are this gateway's own. */
+/** Combines the doctor's report with the gateway's results; `checks` are this gateway's. */
 export function doctorTable(
   { checks: entries }: DoctorReport,
   { registry }: Pick<AgentView, 'registry'>,
@@ -55,9 +55,9 @@ function isOnlyHere({ here, gateway }: Sides): boolean {
 }
 
 interface Setting {
-  /** The gateway is the one of this machine. */
+  /** Whether the gateway runs on this machine. */
   readonly isOwn: boolean;
-  /** The gateway does not reach what answers here. */
+  /** Whether the gateway cannot reach an agent that answers locally. */
   readonly isCutOff: boolean;
 }
 
@@ -74,7 +74,7 @@ function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
 }
 
 function summaryOf(rows: readonly DoctorRow[]): string {
-  // What was not run rests on something that has failed.
+  // A check that was not run depends on one that failed.
   const failing = (side: 'here' | 'gateway') =>
     rows.filter((row) => row[side].outcome === 'failed').length;
   const [here, there] = [failing('here'), failing('gateway')];

@@ -10,7 +10,7 @@ import { t } from '../../text/t.ts';
 
 interface DoctorProps {
   readonly view: AgentView;
-  /** The registry's result; absent when it does not know the machine. */
+  /** The registry's results; empty if it does not know the machine. */
   readonly checks: readonly Check[];
   readonly control: boolean;
   readonly examine: Agent['examine'];
@@ -21,7 +21,7 @@ type Exam =
   | { readonly kind: 'done'; readonly report: DoctorReport }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The gateway's checks run from this side as well, and both results side by side. */
+/** Runs the gateway's checks on this machine and shows both results side by side. */
 export function Doctor({ view, checks, control, examine }: DoctorProps) {
   const [exam, setExam] = useState<Exam>({ kind: 'none' });
   const isRunning = exam.kind === 'running';

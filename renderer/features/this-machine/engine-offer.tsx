@@ -8,7 +8,7 @@ import { t } from '../../text/t.ts';
 
 interface EngineOfferProps {
   readonly address: string;
-  /** Null when no fixed engine is set. */
+  /** Null if Local has no engine address. */
   readonly localUrl: string | null;
   readonly control: boolean;
   readonly onSave: (tree: object) => Promise<Refusal | null>;
@@ -16,7 +16,7 @@ interface EngineOfferProps {
 
 const words = t.thisMachine.offer;
 
-/** An engine that no gateway can verify, and the one step by which Local asks it all the same. */
+/** Offers to make Local use an engine that no gateway can verify. */
 export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferProps) {
   const place = useRef<HTMLDivElement>(null);
   const [error, setError] = useState<string | null>(null);
@@ -24,7 +24,7 @@ export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferP
   const put = async (): Promise<void> => {
     const refusal = await onSave({ local: { baseUrl: address } });
     setError(refusal?.message ?? null);
-    // The button goes once the gateway reports it.
+    // The button disappears once the gateway reports the change.
     if (!refusal) place.current?.focus();
   };
 

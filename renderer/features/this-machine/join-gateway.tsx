@@ -11,7 +11,7 @@ import { t } from '../../text/t.ts';
 
 interface JoinGatewayProps {
   readonly control: boolean;
-  /** The address asks for it, as the tray does. */
+  /** Whether the address opens the dialog, as the tray's link does. */
   readonly isAsked: boolean;
   readonly join: (line: string) => Promise<Refusal | null>;
   readonly onTaken: () => void;
@@ -19,7 +19,7 @@ interface JoinGatewayProps {
 
 const words = t.thisMachine.join;
 
-/** Takes the line that another gateway's window shows, so that joining needs no terminal. */
+/** Joins another gateway by the line from its window, without a terminal. */
 export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
   const [clicked, setClicked] = useState(false);
   const open = clicked || (isAsked && control);
@@ -58,7 +58,7 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
   const [joining, setJoining] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const parsed = parseJoinLine(line);
-  // What was damaged on the way may be no address any more.
+  // A line that was copied badly may not contain a valid address.
   const address = parsed === null ? null : URL.parse(parsed.url);
   const note = parsed === null ? null : joinNoteOf(parsed.url);
 

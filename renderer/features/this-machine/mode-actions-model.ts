@@ -1,7 +1,7 @@
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { t } from '../../text/t.ts';
 
-/** Something that an owner can ask of the machine now. */
+/** A mode that the owner can order now. */
 export interface AgentOrder {
   readonly wish: AgentWish;
   readonly word: string;
@@ -13,7 +13,7 @@ const RESUME: AgentOrder = { wish: 'on', ...orders.on };
 const DRAIN: AgentOrder = { wish: 'drained', ...orders.drained };
 const PAUSE: AgentOrder = { wish: 'paused', ...orders.paused };
 
-/** Only modes that change something; none while the agent leaves. */
+/** The orders that would change something; none while the agent is leaving. */
 export function agentOrders({ owner: { wish, mode } }: AgentView): readonly AgentOrder[] {
   if (mode === 'leaving') return [];
   switch (wish) {

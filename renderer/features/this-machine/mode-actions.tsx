@@ -10,7 +10,7 @@ interface AgentOrdersProps {
   readonly view: AgentView;
   readonly control: boolean;
   readonly setWish: Agent['setWish'];
-  /** An order was taken: the button that gave it goes. */
+  /** Called when an order was accepted; its button disappears. */
   readonly onTaken: () => void;
   /** Further buttons. */
   readonly children: ReactNode;

@@ -3,12 +3,12 @@ import { t } from '../../text/t.ts';
 
 type RuleKey = keyof typeof t.rules;
 
-/** The window's words for an owner rule. */
+/** An owner rule with its texts. */
 export interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;
   readonly hint: string;
-  /** Why it has no effect on a machine that does not report what the rule depends on. */
+  /** Why the rule has no effect on a machine that does not report its signal. */
   readonly untold: string;
 }
 
@@ -20,16 +20,16 @@ export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[])
 export interface RuleShown {
   readonly row: RuleRow;
   readonly isOn: boolean;
-  /** An environment variable sets it, so it cannot be changed here. */
+  /** True if an environment variable sets the rule, so that it cannot be changed here. */
   readonly isHeld: boolean;
   /** Why it has no effect on this machine; null if it can have one. */
   readonly futile: string | null;
 }
 
-/** The limit that is proposed if none is set: a GPU can run at it for long. */
+/** The limit proposed if none is set: a temperature at which a GPU can run permanently. */
 export const FIRST_LIMIT_C = 80;
 
-/** A rule of this machine; `isOn` as the page shows it. */
+/** A rule on this machine; `isOn` is the state that the page shows. */
 export function ruleShown(
   { heldRules, unjudgeable }: AgentView['owner'],
   row: RuleRow,
@@ -43,7 +43,7 @@ export function ruleShown(
   };
 }
 
-/** The limit that was entered; text that is no number is sent unchanged, and the gateway says what is allowed. */
+/** The entered limit; text that is not a number is sent unchanged, and the gateway says what is allowed. */
 export function limitOf(text: string): number | string {
   const trimmed = text.trim();
   return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;

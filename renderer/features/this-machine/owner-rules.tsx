@@ -15,7 +15,7 @@ interface OwnerRulesProps {
   readonly onSave: Control['saveSettings'];
 }
 
-/** Each rule is saved as soon as it is switched. */
+/** The owner's rules; each is saved as soon as it is switched. */
 export function OwnerRules(props: OwnerRulesProps) {
   const titleId = useId();
   const { rules } = props.view.owner;

@@ -5,17 +5,17 @@ import { t } from '../../text/t.ts';
 interface TemperatureLimitProps {
   readonly limit: number | string;
   readonly disabled: boolean;
-  /** The gateway did not take the last one. */
+  /** Whether the gateway refused the last limit. */
   readonly isRefused: boolean;
   readonly onLimit: (limit: number | string) => void;
 }
 
-/** A limit in °C, which counts once it is left or confirmed. */
+/** A field for a limit in °C, saved when it loses the focus or Enter is pressed. */
 export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
   const [entered, setEntered] = useState<string | null>(null);
   const enter = (): void => {
     setEntered(null);
-    // Nothing entered leaves the limit as it is; the switch is there to take it away.
+    // An empty field leaves the limit unchanged; the switch removes it.
     if (entered !== null && entered.trim() !== '' && entered.trim() !== String(limit))
       onLimit(limitOf(entered));
   };

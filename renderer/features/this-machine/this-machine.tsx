@@ -22,7 +22,7 @@ import { Unreadable } from '../../ui/unreadable.tsx';
 import { t } from '../../text/t.ts';
 
 const HABITS = {
-  /** GPU, engine and requests of one's own machine change faster than a list of others. */
+  /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
   longestMs: 5_000,
   isFinal: ({ kind }: AgentSeen) => kind === 'off',
 };
@@ -30,21 +30,21 @@ const HABITS = {
 interface ThisMachineProps {
   readonly data: LiveData;
   readonly control: boolean;
-  /** The address asks to join a gateway. */
+  /** Whether the address asks to join a gateway. */
   readonly joining: boolean;
   readonly settings: SettingsState;
   readonly frozenAt: number | null;
   readonly serverNow: number;
   readonly agent: Agent;
   readonly saveSettings: Control['saveSettings'];
-  /** Those that this gateway knows. */
+  /** The machines that this gateway knows. */
   readonly machines: readonly Provider[];
 }
 
-/** The machine of this gateway, as its owner sees and steers it. */
+/** The gateway's own machine, with its owner's controls. */
 export function ThisMachine(props: ThisMachineProps) {
   const last = props.agent.last();
-  // One that is switched off stays so until the gateway starts again: there is nothing to look for.
+  // An agent stays switched off until the gateway restarts, so there is nothing to read.
   return last?.kind === 'off' ? (
     <SwitchedOff isDemo={props.data.app.demo !== undefined} message={last.message} />
   ) : (
@@ -52,7 +52,7 @@ export function ThisMachine(props: ThisMachineProps) {
   );
 }
 
-/** The demo never has an agent, and nobody can change that. */
+/** Shown if the agent is switched off; in the demo it cannot be switched on. */
 function SwitchedOff({ isDemo, message }: { readonly isDemo: boolean; readonly message: string }) {
   const title = useRef<HTMLHeadingElement>(null);
   return isDemo ? null : <Frame words={offWords(message)} title={title} />;

@@ -1,4 +1,4 @@
-/** Standing access, and what an owner looks up when something is wrong. */
+/** Version, remembered browsers, log and diagnostics. */
 export const about = {
   title: 'About and access',
   version: 'Version',

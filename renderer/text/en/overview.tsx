@@ -5,7 +5,7 @@ import { COMMITS, MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
-/** The overview: its sentence, the line of upstreams, and the switches below. */
+/** The overview: its headline, the line of upstreams, and the switches below. */
 export const overview = {
   latest: 'Latest requests',
   all: 'All requests',
@@ -64,7 +64,7 @@ export const overview = {
   pool: {
     title: 'Gateways of this pool',
     isAway:
-      'The database cannot be reached. All gateways go on with what they know; this is the last known state.',
+      'The database cannot be reached. All gateways continue with what they know; this is the last known state.',
     gateways: 'gateways',
     verified: 'machines verified',
     inFlight: 'in flight',
@@ -180,7 +180,7 @@ export const overview = {
     silentTodo: 'Check that the machines are on and can reach it.',
     engine: (label: string) => `${label} has no running engine.`,
     engineTodo: 'Start one of its engines.',
-    noGpu: (label: string) => `${label} has an engine, but no GPU was found beside it.`,
+    noGpu: (label: string) => `${label} has an engine, but no GPU was found on its machine.`,
     noGpuTodo: 'Use the engine directly, or see Providers for what was tried.',
     unverified: (label: string) => `${label} has no machine available: verification failed.`,
     unverifiedTodo: 'See Providers for the failed checks.',

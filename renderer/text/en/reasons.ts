@@ -2,7 +2,7 @@ import type { FallbackReason } from '#shared/reasons.ts';
 
 type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
-/** Why an upstream did not answer, in two words. */
+/** Why an upstream did not answer, in a few words. */
 export const reasons = {
   not_configured: 'not set up',
   no_provider: 'no machine available',
@@ -26,11 +26,11 @@ export const reasons = {
   bad_response: 'unusable answer',
   gateway_exhausted: 'gateway out of connections',
   outrun: 'lost the race',
-  /** Of a test. */
+  /** Only in tests of an upstream. */
   starting: 'starting up',
 } satisfies Record<NamedReason | 'starting', string> as Readonly<Record<string, string>>;
 
-/** The same as a predicate, to follow the upstream's name. */
+/** The same reasons as predicates that follow the upstream's name. */
 export const deeds = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',

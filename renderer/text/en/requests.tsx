@@ -81,7 +81,7 @@ export const requests = {
   notStreamed: 'not streamed',
 };
 
-/** A request's story, told in clauses. */
+/** The clauses that tell a request's course. */
 export const story = {
   together: (clauses: readonly string[]) => clauses.join('; '),
   withPassed: (rest: string, passed: string) => `${rest} (${passed})`,
@@ -143,7 +143,7 @@ export const requestDetails = {
   theReason: 'fallback reason',
 };
 
-/** Its attempts. */
+/** The attempts of a request. */
 export const attempts = {
   none: 'No upstream was called.',
   columns: ['Upstream', 'Called because', 'Result', 'Started', 'First token', 'Took'],

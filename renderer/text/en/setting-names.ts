@@ -1,6 +1,6 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 
-/** The owner's rules: what each is called, what ends its pause, and why it may have no effect. */
+/** The owner's rules: label, when a pause ends, and why the rule may have no effect. */
 export const rules = {
   onlyWhenIdle: {
     label: 'Pause while in use',

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { counted, formatCount } from '../format.ts';
 import { FAILURES, KEYS } from './nouns.ts';
 
-/** The settings page; what a setting is comes from the gateway, here are its names. */
+/** The settings page; the descriptions of settings come from the gateway. */
 export const settings = {
   title: 'Settings',
   text: 'Changes apply immediately unless noted. Values set by environment variables must be changed there.',

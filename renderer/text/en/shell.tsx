@@ -1,4 +1,4 @@
-/** The frame around the pages, and what all of them share. */
+/** The frame around the pages, and shared texts. */
 export const shell = {
   product: 'Switchyard',
   pageTitle: (headline: string) => `${headline} – Switchyard`,

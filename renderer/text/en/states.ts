@@ -62,7 +62,7 @@ export const states = {
   cold: { word: 'cold', means: 'Its GPU is off. It is started when those before it fail.' },
 } satisfies Record<string, StateWord>;
 
-/** What follows an upstream's state. */
+/** Details after an upstream's state. */
 export const stateDetails = {
   paid: 'paid',
   retryIn: (time: string) => `retry in ${time}`,
@@ -113,7 +113,7 @@ export const machineStates = {
   idle: { word: 'ready', means: 'It is verified and waiting for requests.' },
 } satisfies Record<string, StateWord>;
 
-/** The states of the gateway's own machine, beside those of any machine. */
+/** The states of the gateway's own machine, in addition to those of any machine. */
 export const agentStates = {
   off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
@@ -125,6 +125,6 @@ export const agentStates = {
     means: 'Its engine requires a key that the agent does not have.',
   },
   noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
-  notEnrolled: { word: 'not enrolled', means: 'It has joined no gateway.' },
-  noContact: { word: 'no contact', means: 'Its gateway does not get its heartbeats.' },
+  notEnrolled: { word: 'not enrolled', means: 'It has not joined a gateway.' },
+  noContact: { word: 'no contact', means: 'Its heartbeats do not reach its gateway.' },
 } satisfies Record<string, StateWord>;

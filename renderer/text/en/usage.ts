@@ -4,11 +4,11 @@ import { TOKENS } from './nouns.ts';
 export interface Counted {
   readonly input: number;
   readonly output: number;
-  /** The upstream did not report them. */
+  /** True if the upstream did not report them. */
   readonly estimated?: boolean;
 }
 
-/** What an answer took, how fast it came, and from whom. */
+/** Tokens, speed and source of an answer. */
 export const usage = {
   tokens: ({ input, output, estimated = false }: Counted) =>
     `${estimated ? '≈ ' : ''}${counted(input, TOKENS)} in, ${formatCount(output)} out`,

@@ -1,6 +1,6 @@
 import type { UpstreamReport } from '#shared/status.ts';
 
-/** A first request to paste into a terminal. */
+/** A curl command for a first request. */
 export function firstRequest(baseUrl: string, upstreams: readonly UpstreamReport[]): string {
   const model = upstreams.find(({ healthy, model: name }) => healthy && name !== '')?.model;
   const body = JSON.stringify({
