@@ -319,9 +319,9 @@ describe('targets', () => {
   });
 });
 
-describe('with 10,000 providers', () => {
+describe('with 4,000 providers', () => {
   test('a list of all costs little more than its JSON, a page and the counts nearly nothing', async () => {
-    const all = Array.from({ length: 10_000 }, (_, index) => kept(index, { state: 'verified' }));
+    const all = Array.from({ length: 4000 }, (_, index) => kept(index, { state: 'verified' }));
     const { registry, verify } = await withProviders(all);
     const list = (query: Record<string, string>) => {
       const made = registry.list(query);
@@ -335,7 +335,7 @@ describe('with 10,000 providers', () => {
     };
     expect(workMs(() => list({}), touchAll)).toBeLessThan(4 * plain);
     expect(workMs(() => list({}))).toBeLessThan(plain);
-    expect(workMs(() => list({ limit: '50', offset: '5000' }))).toBeLessThan(plain / 5);
+    expect(workMs(() => list({ limit: '50', offset: '2000' }))).toBeLessThan(plain / 5);
     expect(workMs(() => registry.counts())).toBeLessThan(plain / 5);
     expect(workMs(() => registry.targets())).toBeLessThan(plain / 5);
     expect(registry.targets()).toHaveLength(all.length);
