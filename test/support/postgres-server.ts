@@ -13,6 +13,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 
 /* A real PostgreSQL, from the npm package of this platform; also for programs that are no tests. */
@@ -86,6 +87,11 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
   }
 
   async function start(): Promise<void> {
+    // On a busy machine the children of a server that was killed hold its memory for a while.
+    while ((await launch()) === 'memory_in_use') await setTimeout(50);
+  }
+
+  function launch(): Promise<'started' | 'memory_in_use'> {
     const settings = [
       `port=${port}`,
       'listen_addresses=127.0.0.1',
@@ -98,12 +104,16 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
     });
     server = child;
     let said = '';
-    await new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        if (said.includes('ready to accept connections')) resolve();
+        if (said.includes('ready to accept connections')) resolve('started');
       });
-      child.on('exit', () => reject(new Error(said)));
+      // The pipe is read to its end by then.
+      child.on('close', () => {
+        if (said.includes('is still in use')) resolve('memory_in_use');
+        else reject(new Error(said));
+      });
     });
   }
 
