@@ -5,7 +5,7 @@ import { answerOf, type Answer, type Caller } from './call.ts';
 /** Machines per request: parsing more would delay a frame. */
 const PAGE = 1_000;
 /** Limit on the machines read; the page says so if there are more. */
-const MOST = 10_000;
+const MAX_MACHINES = 10_000;
 
 /** The machines with their owner's notes. */
 export interface Machines extends Pick<ProviderList, 'count' | 'data'>, ProviderNotes {}
@@ -50,7 +50,7 @@ export function createMachineReader({ send }: Pick<Caller, 'send'>) {
     async read(): Promise<Answer<Machines>> {
       const found: Page[] = [];
       let count = 1;
-      while (found.length * PAGE < Math.min(count, MOST)) {
+      while (found.length * PAGE < Math.min(count, MAX_MACHINES)) {
         const page = await readPage(found.length * PAGE, pages[found.length]);
         if (!page.ok) return page;
         found.push(page.value);

@@ -12,7 +12,7 @@ export interface Reading<T> {
 }
 
 /** Must be referentially stable: an effect depends on its members. */
-interface Habits<T> {
+interface ReadingOptions<T> {
   readonly longestMs?: number;
   /** True for an answer that will not change, after which reading stops. */
   readonly isFinal?: (value: T) => boolean;
@@ -23,7 +23,7 @@ export function useReading<T>(
   read: () => Promise<Answer<T>>,
   revision: number | null,
   initial: T | null,
-  { longestMs, isFinal }: Habits<T> = {},
+  { longestMs, isFinal }: ReadingOptions<T> = {},
 ): Reading<T> {
   const [value, setValue] = useState(initial);
   const [failure, setFailure] = useState<Reading<T>['failure']>(null);

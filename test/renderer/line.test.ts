@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { headlineOf, isBare } from '../../renderer/features/overview/status-summary-text.ts';
+import {
+  headlineOf,
+  isUnconfigured,
+} from '../../renderer/features/overview/status-summary-text.ts';
 import { isSure, lineOf } from '../../renderer/features/overview/upstream-list.ts';
 import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
@@ -84,7 +87,7 @@ describe('line', () => {
     expect(stations[0] && stationWords(stations[0]).word).toBe('not set up');
     expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Serving from Groq');
     expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
-    expect(isBare(line([], { local: bare }))).toBe(true);
+    expect(isUnconfigured(line([], { local: bare }))).toBe(true);
   });
 
   test('one that has served, one whose engine fails, and one of several are out', () => {
@@ -202,8 +205,8 @@ describe('sentence', () => {
   });
 
   test('the page is bare only while nothing at all is set up', () => {
-    expect(isBare(line([]))).toBe(true);
-    expect(isBare(line([upstream('hosted_c')]))).toBe(false);
+    expect(isUnconfigured(line([]))).toBe(true);
+    expect(isUnconfigured(line([upstream('hosted_c')]))).toBe(false);
   });
 });
 
@@ -312,7 +315,7 @@ describe('what was seen of an upstream', () => {
     const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
     const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
     expect(found.stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
-    expect(isBare(found)).toBe(true);
+    expect(isUnconfigured(found)).toBe(true);
   });
 
   test.each([

@@ -68,8 +68,8 @@ describe('never spend money', () => {
   });
 
   test('what stands behind the one that serves is said to be switched off', () => {
-    const { calm } = headlineOf(lineWith(given, { zero: true }), false);
-    expect(calm.at(-1)).toMatch(/switched off/);
+    const { details } = headlineOf(lineWith(given, { zero: true }), false);
+    expect(details.at(-1)).toMatch(/switched off/);
   });
 
   test('where nobody is left, the way out is named', () => {

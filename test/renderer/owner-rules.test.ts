@@ -78,8 +78,8 @@ test('a rule that this machine cannot judge says so before it is switched', asyn
     .getByText('It would have no effect here: this machine does not report when')
     .waitFor();
   await rules.getByLabel('Pause while in use').check();
-  const futile = rules.getByText('It has no effect here: this machine does not report when');
-  await expect.poll(() => futile.count()).toBe(1);
+  const ineffective = rules.getByText('It has no effect here: this machine does not report when');
+  await expect.poll(() => ineffective.count()).toBe(1);
 });
 
 test('a rule that the environment sets is shown as such and cannot be switched', async () => {
@@ -113,12 +113,12 @@ describe('the words of a rule', () => {
     (row) => {
       const { key } = row;
       const judged = owner('on', 'on');
-      expect(ruleShown(judged, row, true)).toMatchObject({ futile: null, isHeld: false });
+      expect(ruleShown(judged, row, true)).toMatchObject({ ineffective: null, isHeld: false });
       const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
       const off = ruleShown(unjudgeable, row, false);
       expect(off).toMatchObject({ isHeld: true, row });
-      expect(off.futile).toMatch(/^It would have no effect here: .+\.$/);
-      expect(ruleShown(unjudgeable, row, true).futile).toMatch(/^It has no effect here: /);
+      expect(off.ineffective).toMatch(/^It would have no effect here: .+\.$/);
+      expect(ruleShown(unjudgeable, row, true).ineffective).toMatch(/^It has no effect here: /);
     },
   );
 

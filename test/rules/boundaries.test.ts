@@ -26,8 +26,10 @@ async function lint(): Promise<readonly string[]> {
     writeFileSync(join(tree, path), lines);
   }
   const oxlint = join(ROOT, 'node_modules/oxlint/bin/oxlint');
-  const stdio = ['ignore', 'pipe', 'inherit'] as const;
-  const linter = spawn(process.execPath, [oxlint, '--format=unix', '.'], { cwd: tree, stdio });
+  const linter = spawn(process.execPath, [oxlint, '--format=unix', '.'], {
+    cwd: tree,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   return (await text(linter.stdout)).split('\n');
 }
 

@@ -1,7 +1,7 @@
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { Refusal } from '../../api/client.ts';
 import { t } from '../../text/t.ts';
-import { useWish } from '../../ui/use-wish.ts';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 
 interface FaultSwitchProps {
@@ -13,7 +13,7 @@ interface FaultSwitchProps {
 
 /** Chooses what a demo upstream does. */
 export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
-  const { shown, error, choose } = useWish(fault, onChange);
+  const { shown, error, choose } = useOptimisticValue(fault, onChange);
   return (
     <div className="fault">
       <label>

@@ -15,7 +15,7 @@ import type { Control } from '../../api/control.ts';
 import type { History } from '../../api/history.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { isBare, type Headline as HeadlineModel } from './status-summary-text.ts';
+import { isUnconfigured, type Headline as HeadlineModel } from './status-summary-text.ts';
 import type { Line as LineModel } from './upstream-list.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
@@ -41,13 +41,13 @@ const SHOWN_ROWS = 8;
 export function Overview(props: OverviewProps) {
   const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
   const { totalRequests } = data.status.stats;
-  const bare = isBare(line) && data.requests.length === 0;
+  const bare = isUnconfigured(line) && data.requests.length === 0;
   const localUrl = line.stations[0]?.report.baseUrl ?? null;
   const revision = data.providers?.revision ?? null;
   // The first-run card stays after the set-up, until the first request or until the page is left.
-  const [wasBare, setWasBare] = useState(bare);
-  if (bare && !wasBare) setWasBare(true);
-  const leads = bare || (wasBare && data.requests.length === 0);
+  const [wasUnconfigured, setWasUnconfigured] = useState(bare);
+  if (bare && !wasUnconfigured) setWasUnconfigured(true);
+  const leads = bare || (wasUnconfigured && data.requests.length === 0);
   return (
     <>
       <Headline headline={headline}>

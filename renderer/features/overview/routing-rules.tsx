@@ -2,7 +2,7 @@ import { useId } from 'react';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { useWish } from '../../ui/use-wish.ts';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import type { Line } from './upstream-list.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
@@ -65,7 +65,7 @@ interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actio
 
 function Rule({ section, setting, label, on, hint, control, settings, actions }: RuleProps) {
   const hintId = useId();
-  const { shown, error, choose } = useWish(on, (next: boolean) =>
+  const { shown, error, choose } = useOptimisticValue(on, (next: boolean) =>
     actions.saveSettings({ [section]: { [setting]: next } }),
   );
   const known = settings.kind === 'read' ? settings.view[section]?.[setting] : undefined;

@@ -12,7 +12,7 @@ export interface Headline {
   readonly rest: string;
   readonly tone: Tone;
   /** Lines shown if there are no problems. */
-  readonly calm: readonly string[];
+  readonly details: readonly string[];
   readonly problems: readonly Problem[];
 }
 
@@ -24,7 +24,7 @@ export const UNREACHABLE: Headline = {
   subject: words.unreachable,
   rest: '',
   tone: 'red',
-  calm: [words.appsGetErrors],
+  details: [words.appsGetErrors],
   problems: [],
 };
 
@@ -39,7 +39,7 @@ export function headlineOf(line: Line, demo: boolean): Headline {
 }
 
 /** True while no upstream is set up at all. */
-export function isBare(line: Line): boolean {
+export function isUnconfigured(line: Line): boolean {
   return line.stations.every(({ condition }) => condition.kind === 'missing');
 }
 
@@ -57,21 +57,21 @@ type Sentence = Omit<Headline, 'problems'>;
 
 function withoutServer(stations: readonly Station[]): Sentence {
   if (stations.every(({ condition }) => condition.kind === 'missing')) {
-    return { lead: '', subject: words.bare, rest: '', tone: 'grey', calm: [words.bareTodo] };
+    return { lead: '', subject: words.bare, rest: '', tone: 'grey', details: [words.bareTodo] };
   }
   const [local] = stations;
   if (local?.condition.kind === 'no-provider' && local.condition.cause === 'verifying') {
-    const calm = [words.verifyingNote];
-    return { lead: '', subject: local.report.label, rest: words.verifying, tone: 'blue', calm };
+    const details = [words.verifyingNote];
+    return { lead: '', subject: local.report.label, rest: words.verifying, tone: 'blue', details };
   }
   const [off] = switchedOff(stations);
   if (off) {
-    const calm = [`${off.what} ${off.todo}`];
-    return { lead: '', ...words.none, tone: 'red', calm };
+    const details = [`${off.what} ${off.todo}`];
+    return { lead: '', ...words.none, tone: 'red', details };
   }
   const resting = stations.some(({ condition }) => condition.kind === 'cooling');
-  const calm = resting ? words.noneButTried : words.noneAtAll;
-  return { lead: '', ...words.none, tone: 'red', calm: [calm] };
+  const details = resting ? words.noneButTried : words.noneAtAll;
+  return { lead: '', ...words.none, tone: 'red', details: [details] };
 }
 
 function withServer(server: Station, { stations }: Line): Sentence {
@@ -93,19 +93,19 @@ function withServer(server: Station, { stations }: Line): Sentence {
   }
   const out = before.map(({ report }) => report.label);
   const rest = words.servingRest(out);
-  const calm = calmLines(server, stations);
-  return { lead: words.serving, subject: label, rest, tone: 'green', calm };
+  const details = detailLines(server, stations);
+  return { lead: words.serving, subject: label, rest, tone: 'green', details };
 }
 
 function startingSentence(server: Station): Sentence {
   const { label, timeoutMs } = server.report;
-  const calm = [words.waits(formatDuration(timeoutMs))];
+  const details = [words.waits(formatDuration(timeoutMs))];
   const warming = server.condition.kind === 'on-demand' && server.condition.warmup === 'warming';
   const rest = warming ? words.starting : words.coldStart;
-  return { lead: '', subject: label, rest, tone: 'blue', calm };
+  return { lead: '', subject: label, rest, tone: 'blue', details };
 }
 
-function calmLines(server: Station, stations: readonly Station[]): readonly string[] {
+function detailLines(server: Station, stations: readonly Station[]): readonly string[] {
   const { model, circuit } = server.report;
   const speed = circuit.ewmaTtft === null ? '' : words.firstToken(formatDuration(circuit.ewmaTtft));
   const behind = stations
@@ -127,14 +127,14 @@ function isSetUp({ condition }: Station): boolean {
   return condition.kind !== 'missing';
 }
 
-function red(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'red', calm: [words.stillTried] };
+function red(): Pick<Sentence, 'tone' | 'details'> {
+  return { tone: 'red', details: [words.stillTried] };
 }
 
-function untested(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'grey', calm: [words.untestedTodo] };
+function untested(): Pick<Sentence, 'tone' | 'details'> {
+  return { tone: 'grey', details: [words.untestedTodo] };
 }
 
-function amber(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'amber', calm: [words.noOther] };
+function amber(): Pick<Sentence, 'tone' | 'details'> {
+  return { tone: 'amber', details: [words.noOther] };
 }

@@ -11,7 +11,7 @@ const LINES = 2;
 
 /** The summary at the top of the overview; read aloud when it changes. */
 export function Headline({ headline, children }: HeadlineProps) {
-  const { lead, subject, rest, tone, calm, problems } = headline;
+  const { lead, subject, rest, tone, details, problems } = headline;
   // Two lines are reserved below the headline; the last one counts the problems that do not fit.
   const shown = problems.length <= LINES ? LINES : LINES - 1;
   const more = problems.length - shown;
@@ -23,7 +23,7 @@ export function Headline({ headline, children }: HeadlineProps) {
           <span data-tone={tone}>{subject}</span>
           {rest}
         </h1>
-        {problems.length === 0 && calm.map((line) => <p key={line}>{line}</p>)}
+        {problems.length === 0 && details.map((line) => <p key={line}>{line}</p>)}
         {problems.slice(0, shown).map(({ what, todo }) => (
           <p key={what}>
             <strong>{what}</strong> {todo}

@@ -44,17 +44,17 @@ export function lineOf(data: LiveData, now: number): Line {
   };
 }
 
-const SOUND: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
+const NOT_FAILING: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
 
 /** The first upstream not known to fail, otherwise the first that may be tried; -1 if there is none. */
 function serverIndex(conditions: readonly Condition[]): number {
-  const sound = conditions.findIndex(({ kind }) => SOUND.has(kind));
+  const sound = conditions.findIndex(({ kind }) => NOT_FAILING.has(kind));
   return sound >= 0 ? sound : conditions.findIndex(isAdmitted);
 }
 
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: Station): boolean {
-  return condition.kind !== 'untested' && SOUND.has(condition.kind);
+  return condition.kind !== 'untested' && NOT_FAILING.has(condition.kind);
 }
 
 function flowAt(index: number, end: number, condition: Condition): Flow {

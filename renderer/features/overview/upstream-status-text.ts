@@ -17,11 +17,11 @@ interface StationWords extends StateWord {
 }
 
 /** Exclusions that only a person can end; the others expire. */
-const LASTING = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
 /** True for an exclusion that only a person can end. */
 export function isLasting(reason: string): boolean {
-  return LASTING.has(reason);
+  return PERMANENT.has(reason);
 }
 
 const { states, stateDetails: details } = t;

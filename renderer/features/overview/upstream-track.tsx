@@ -6,7 +6,7 @@ import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { isBare } from './status-summary-text.ts';
+import { isUnconfigured } from './status-summary-text.ts';
 import { isSure, type Line as LineModel, type Station as StationModel } from './upstream-list.ts';
 import { isResettable, isWarmable } from './upstream-actions-model.ts';
 import { FaultSwitch } from './fault-switch.tsx';
@@ -82,7 +82,7 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
           })}
         </ol>
       </div>
-      {!isBare(line) && <LineRules {...{ data, line, control, settings, actions }} />}
+      {!isUnconfigured(line) && <LineRules {...{ data, line, control, settings, actions }} />}
       {faults && <DemoNote />}
       {!control && <ReadOnlyNote />}
       {aimedAt && (

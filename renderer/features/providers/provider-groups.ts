@@ -21,7 +21,7 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
   loading: 'arriving',
   pending: 'arriving',
   direct: 'ready',
-  // The same rank as `idle`: machines would change places with every request.
+  // Ranked like `idle`, see rankOf: otherwise machines would change places with every request.
   serving: 'ready',
   idle: 'ready',
   draining: 'resting',

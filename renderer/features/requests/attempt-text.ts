@@ -19,7 +19,7 @@ export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: Req
 }
 
 /** The slow call that was hedged; null if it was not kept. */
-export function slowOne(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
+export function hedgedCall(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
   const before = attempts.slice(0, attempts.indexOf(hedge));
   return before.findLast(({ endMs }) => endMs === null || endMs >= hedge.startMs) ?? null;
 }
@@ -35,7 +35,7 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
       return isAgain ? causes.retry : causes.turn;
     }
     case 'hedge': {
-      const slow = slowOne(attempt, row);
+      const slow = hedgedCall(attempt, row);
       return slow === null ? causes.hedge : causes.hedgeOf(nameOf(slow, row, labels));
     }
     case 'resume': {

@@ -1,24 +1,24 @@
 import type { RequestRow } from '#shared/live.ts';
 import type { Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
-import { toldOf } from './timeline-clauses.ts';
+import { storyClauses } from './timeline-clauses.ts';
 import { t } from '../../text/t.ts';
 
 const words = t.story;
 
 /** One sentence, such as `Hosted A was slow; Hosted B answered first`. */
 export function storyOf(row: RequestRow, labels: Labels): string {
-  const told = toldOf(row, labels).map(({ text }) => text);
-  return sentenceOf([...told, ...endOf(row, labels, told.length > 0)]);
+  const clauses = storyClauses(row, labels).map(({ text }) => text);
+  return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
 }
 
 /** The story in a short form, with the upstreams that did not answer at its end. */
 export function briefStoryOf(row: RequestRow, labels: Labels): string {
-  const told = toldOf(row, labels);
+  const clauses = storyClauses(row, labels);
   const textsOf = (isFallback: boolean) =>
-    told.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
+    clauses.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
   const left = sentenceOf(textsOf(true));
-  const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, told.length > 0)]);
+  const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, clauses.length > 0)]);
   return left === '' ? rest : words.withPassed(rest, left);
 }
 

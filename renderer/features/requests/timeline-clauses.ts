@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
-import { hasDiverged, slowOne } from './attempt-text.ts';
+import { hasDiverged, hedgedCall } from './attempt-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
 import { deedText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
@@ -18,7 +18,7 @@ interface Clause {
 const words = t.story;
 
 /** Skipped upstreams first, then attempts in order of time. */
-export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
+export function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
   const clauses = row.attempts
     .flatMap((attempt) => clausesOf(attempt, row, labels))
     .toSorted((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer));
@@ -35,7 +35,7 @@ function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
 function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readonly Clause[] {
   const { cause, startMs, endMs, firstContentMs, reason } = attempt;
   const name = nameOf(attempt, row, labels);
-  const slow = cause === 'hedge' ? slowOne(attempt, row) : null;
+  const slow = cause === 'hedge' ? hedgedCall(attempt, row) : null;
   const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
   const atMs = endMs ?? Infinity;
   if (reason === OUTRUN && cause === 'hedge') {
@@ -59,7 +59,7 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
 
 /** Whether the clause of a hedge already says that the upstream was called. */
 function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
-  return hedge.cause === 'hedge' && slowOne(hedge, row) === slow;
+  return hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
 }
 
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {

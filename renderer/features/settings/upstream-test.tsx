@@ -12,7 +12,7 @@ interface UpstreamTesting {
   readonly state: ReturnType<typeof useTest>['state'];
 }
 
-/** The test of a section's upstream; null for other sections. */
+/** The test of a section's upstream; unused in other sections. */
 export function useUpstreamTest(
   { upstream }: Section,
   actions: Pick<Control, 'testUpstream'>,
@@ -22,7 +22,7 @@ export function useUpstreamTest(
 
 const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers'];
 
-/** Whether a test follows saving: not if only the label changed, and not if it would start a GPU. */
+/** Whether a test follows saving: only if it concerns the calls, and not if it would start a GPU. */
 export function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
   if (upstream === null || upstream === 'ondemand') return false;
   return TESTED_KEYS.some((key) => drafts[`${id}.${key}`] !== undefined);

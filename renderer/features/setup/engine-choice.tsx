@@ -17,7 +17,7 @@ import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
 import { t } from '../../text/t.ts';
 
-const HABITS = {
+const READING_OPTIONS = {
   /** Short, because the user may have just started an engine. */
   longestMs: 3_000,
   isFinal: ({ kind }: AgentSeen) => kind === 'off',
@@ -44,7 +44,7 @@ export function EngineChoice({
   actions,
   onWorks,
 }: EngineChoiceProps) {
-  const { value } = useReading(agent.read, revision, agent.last(), HABITS);
+  const { value } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const [address, setAddress] = useState('');
   const [error, setError] = useState<string | null>(null);
   const test = useTest('local', actions);

@@ -217,14 +217,14 @@ function Done({ done: { applied, url, host }, addedKey }: DoneProps) {
   );
 }
 
-interface Wish {
+interface SharingChange {
   readonly host: string;
   readonly names: readonly string[];
   /** Empty: none. */
   readonly newKey: string;
 }
 
-type Applied = SharingChanged & Pick<Wish, 'host'>;
+type Applied = SharingChanged & Pick<SharingChange, 'host'>;
 
 /** Applies key, host names and address in this order: the gateway must not be reachable before there is a key. */
 function useApplying(actions: SharingFormProps['actions'], savedNames: readonly string[]) {
@@ -234,7 +234,7 @@ function useApplying(actions: SharingFormProps['actions'], savedNames: readonly 
   const [isBusy, setIsBusy] = useState(false);
 
   /** Resolves with an error message, or null. */
-  async function run({ host, names, newKey }: Wish): Promise<string | null> {
+  async function run({ host, names, newKey }: SharingChange): Promise<string | null> {
     if (newKey !== '') {
       const key = await actions.keys.add(newKey);
       if (!key.ok) return key.refusal.message;
@@ -249,10 +249,10 @@ function useApplying(actions: SharingFormProps['actions'], savedNames: readonly 
     setDone({ ...changed.value, host });
     return null;
   }
-  const apply = async (wish: Wish): Promise<void> => {
+  const apply = async (change: SharingChange): Promise<void> => {
     setIsBusy(true);
     setDone(null);
-    setError(await run(wish));
+    setError(await run(change));
     setIsBusy(false);
   };
   return { added, done, error, isBusy, apply };

@@ -19,7 +19,7 @@ interface OwnerRuleProps {
 const words = t.thisMachine.rules;
 
 export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
-  const { row, isOn, isHeld, futile } = shown;
+  const { row, isOn, isHeld, ineffective } = shown;
   const noteId = useId();
   return (
     <div className="rule">
@@ -34,7 +34,9 @@ export function OwnerRule({ shown, variable, control, error, onChange, children 
         {children}
       </div>
       <p id={noteId} className="quiet">
-        <span data-futile={(isOn && futile !== null) || undefined}>{futile ?? row.hint}</span>
+        <span data-ineffective={(isOn && ineffective !== null) || undefined}>
+          {ineffective ?? row.hint}
+        </span>
         {isHeld && words.held(variable === null ? words.anyVariable : <code>{variable}</code>)}
       </p>
       <ErrorText text={error} />

@@ -9,7 +9,7 @@ export interface RuleRow {
   readonly label: string;
   readonly hint: string;
   /** Why the rule has no effect on a machine that does not report its signal. */
-  readonly untold: string;
+  readonly unsupported: string;
 }
 
 export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[]).map((key) => ({
@@ -23,7 +23,7 @@ export interface RuleShown {
   /** True if an environment variable sets the rule, so that it cannot be changed here. */
   readonly isHeld: boolean;
   /** Why it has no effect on this machine; null if it can have one. */
-  readonly futile: string | null;
+  readonly ineffective: string | null;
 }
 
 /** The limit proposed if none is set: a temperature at which a GPU can run permanently. */
@@ -39,7 +39,9 @@ export function ruleShown(
     row,
     isOn,
     isHeld: heldRules.includes(row.key),
-    futile: unjudgeable.includes(row.key) ? t.thisMachine.rules.futile(isOn, row.untold) : null,
+    ineffective: unjudgeable.includes(row.key)
+      ? t.thisMachine.rules.ineffective(isOn, row.unsupported)
+      : null,
   };
 }
 

@@ -2,7 +2,7 @@ import { useId } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { useWish } from '../../ui/use-wish.ts';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { FIRST_LIMIT_C, RULE_ROWS, ruleShown, type RuleRow } from './owner-rules-model.ts';
 import { OwnerRule } from './owner-rule.tsx';
 import { TemperatureLimit } from './temperature-limit.tsx';
@@ -38,8 +38,9 @@ interface RuleProps extends OwnerRulesProps {
 }
 
 function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
-  const { shown, error, choose } = useWish(owner.rules[row.key] === true, (on: boolean) =>
-    onSave({ agent: { [row.key]: on } }),
+  const { shown, error, choose } = useOptimisticValue(
+    owner.rules[row.key] === true,
+    (on: boolean) => onSave({ agent: { [row.key]: on } }),
   );
   return (
     <OwnerRule
@@ -53,7 +54,7 @@ function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps
 
 function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
   const limit = owner.rules[row.key];
-  const { shown, error, choose } = useWish<number | string | null>(
+  const { shown, error, choose } = useOptimisticValue<number | string | null>(
     typeof limit === 'number' ? limit : null,
     (wanted) => onSave({ agent: { [row.key]: wanted } }),
   );

@@ -21,7 +21,7 @@ import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { t } from '../../text/t.ts';
 
-const HABITS = {
+const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
   longestMs: 5_000,
   isFinal: ({ kind }: AgentSeen) => kind === 'off',
@@ -61,7 +61,7 @@ function SwitchedOff({ isDemo, message }: { readonly isDemo: boolean; readonly m
 function WatchedMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = props;
   const revision = data.providers?.revision ?? null;
-  const { value, failure, again } = useReading(agent.read, revision, agent.last(), HABITS);
+  const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const title = useRef<HTMLHeadingElement>(null);
 
   if (value === null) {

@@ -5,22 +5,22 @@ export const rules = {
   onlyWhenIdle: {
     label: 'Pause while in use',
     hint: 'It serves again after 5 minutes without keyboard or mouse input.',
-    untold: 'this machine does not report when it was last used',
+    unsupported: 'this machine does not report when it was last used',
   },
   notOnBattery: {
     label: 'Pause on battery',
     hint: 'It serves again once it is plugged in.',
-    untold: 'this machine does not report its power source',
+    unsupported: 'this machine does not report its power source',
   },
   maxGpuTemperatureC: {
     label: 'Pause at a GPU temperature',
     hint: 'It serves again 5 °C below that.',
-    untold: 'no GPU here reports its temperature',
+    unsupported: 'no GPU here reports its temperature',
   },
   yieldToOthers: {
     label: 'Pause while another program has the GPU',
     hint: 'It serves again once the GPU has been quiet for 30 s.',
-    untold: 'no GPU here reports its load',
+    unsupported: 'no GPU here reports its load',
   },
 };
 

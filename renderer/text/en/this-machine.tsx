@@ -21,7 +21,7 @@ export const thisMachine = {
     title: 'Automatic pause',
     anyVariable: 'an environment variable',
     held: (variable: ReactNode) => <> Set by {variable}; change it there and restart.</>,
-    futile: (isOn: boolean, why: string) =>
+    ineffective: (isOn: boolean, why: string) =>
       isOn ? `It has no effect here: ${why}.` : `It would have no effect here: ${why}.`,
     limit: 'Limit in °C',
     unit: '°C',
