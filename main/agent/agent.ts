@@ -23,12 +23,11 @@ export interface Agent {
   /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
   view(): AgentView;
-  /** As last read, without access to a driver. */
+  /** The last reading; does not call a driver. */
   gpus(): readonly GpuFigures[];
   ports(): readonly number[];
   /**
-   * `listener` is called on each change of the view except the passing of time. Returns the unsubscribe
-   * function.
+   * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
    */
   subscribe(listener: () => void): () => void;
   /**
@@ -47,7 +46,7 @@ export interface Agent {
   serveEngineAt(settings: EngineSettings): void;
   /** Reports to the registry that these settings name. */
   reportTo(configured: Configured): Promise<void>;
-  /** Runs a registry's checks from this side; concurrent callers share one run. */
+  /** Runs a registry's checks on this machine; concurrent callers share one run. */
   runChecks(): Promise<DoctorReport>;
 }
 

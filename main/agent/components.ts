@@ -34,7 +34,7 @@ import type { TelemetryWatch } from './telemetry/telemetry.ts';
 export interface AgentSettings {
   readonly heartbeatMs: number;
   readonly region: string | null;
-  /** More names that are accepted in a `Host` header. */
+  /** Further names that are accepted in a `Host` header. */
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxBodiesInFlightBytes: number;
@@ -97,7 +97,7 @@ export interface AgentComponents {
   record(isGoodbye: boolean): AgentRecord;
 }
 
-/** Change callbacks. */
+/** Callbacks of the components. */
 export interface AgentListeners {
   /** The view has changed, and possibly the record. */
   readonly changed: () => void;

@@ -13,7 +13,7 @@ export interface AgentState {
   readonly tokensGenerated: number;
   /** Measured on served requests; null before the first. */
   readonly decodeTps: number | null;
-  /** As asked for by the last request. */
+  /** The model that the last request named. */
   readonly lastModel: string | null;
   readonly region: string | null;
   readonly agentVersion: string;
@@ -115,7 +115,7 @@ function statusOf(
   return inFlight > 0 || (engine.metrics?.running ?? 0) > 0 ? 'serving' : 'idle';
 }
 
-/** The loaded model, else the last used, else the first offered. */
+/** The loaded model, otherwise the last used one, otherwise the first available. */
 function currentModel(engine: EngineView | null, lastModel: string | null): string | null {
   if (engine === null) return null;
   const isOffered = lastModel !== null && engine.models.includes(lastModel);
@@ -143,7 +143,7 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
 
 const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
 
-/** Null as soon as one value is unknown: the sum would be wrong without it. */
+/** Null if any value is unknown: the sum would be too low. */
 function summed(values: readonly (number | null)[], divisor: number): number | null {
   if (values.length === 0) return null;
   const known = values.filter((value) => value !== null);

@@ -65,7 +65,7 @@ interface Circumstances {
   readonly isLoopbackOnly: boolean;
   readonly ports: readonly AgentPort[];
   readonly registry: RegistrationView;
-  /** About files that were damaged or could not be written. */
+  /** Warnings about files that were damaged or could not be written. */
   readonly warnings: readonly FileWarning[];
   readonly engineUrlFault: string | null;
 }

@@ -22,7 +22,7 @@ export interface ThisMachineDeps {
   readonly isFixed: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;
-  /** Ports of this process that are not an engine's. */
+  /** Ports of this process, which are never taken for an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly hostActivity: HostActivity;
   readonly startHelper: StartTool | undefined;
@@ -36,7 +36,7 @@ export interface ThisMachineDeps {
   readonly saveHost: (host: string) => void;
 }
 
-/** The agent of this machine, unless its owner has switched it off. */
+/** The agent of this machine, which its owner may switch off. */
 export interface ThisMachine {
   /** For the gateway's routes; null while the agent is switched off. */
   readonly api: AgentApi | null;

@@ -63,7 +63,7 @@ export interface HostEdges {
   readonly onPortTaken?: (message: string) => void;
 }
 
-/** The same for the desktop, a server and a test. */
+/** The running program, used alike by the desktop app, the server and tests. */
 export interface Host {
   /** Notices for the owner at start. */
   readonly notices: readonly string[];
@@ -95,7 +95,7 @@ export class PortTaken extends Error {}
 
 const STOP_GRACE_MS = 30_000;
 
-/** The composition root: connects the parts by functions. */
+/** The composition root: connects the parts with functions. */
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Of the file's end. */
+/** Limit on what is read from the end of the file. */
 const MAX_READ_BYTES = 512 * 1024;
 
 /** The last `count` lines of the file at `path`, oldest first; null if it cannot be read. */

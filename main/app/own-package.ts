@@ -9,7 +9,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { OwnPackage } from '../gateway/api/install-handlers.ts';
 import { PACKAGE_ROOT } from './package.ts';
 
-/** As npm packs them; the first two are not in every installation. */
+/** The files that npm packs; the first two are not in every installation. */
 const FILES = ['LICENSE', 'README.md'];
 const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
 const PROGRAM = 'dist/node/headless.js';

@@ -5,7 +5,7 @@ export interface Command {
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
-  /** More sentences, for the command's own help. */
+  /** Further sentences, for the command's own help. */
   readonly details?: string;
   readonly arguments: readonly Argument[];
   readonly options: readonly Option[];
@@ -18,7 +18,7 @@ export interface Argument {
   readonly times?: 'optional' | 'any';
   /** The only words that are allowed. */
   readonly choices?: readonly string[];
-  /** Words that shells complete; others are allowed too. */
+  /** Words that shells complete; others are allowed. */
   readonly known?: readonly string[];
 }
 

@@ -16,7 +16,7 @@ import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
-/** Enough for a test inference on a slow machine, with a model that must be loaded first. */
+/** Enough to load a model on a slow machine and run a test inference. */
 const TIMEOUT_MS = 300_000;
 
 /** Checks this machine as a gateway would: in the running Switchyard, or in this process if none runs. */

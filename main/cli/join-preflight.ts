@@ -50,10 +50,10 @@ export interface JoinRequest {
 
 const TIMEOUT_MS = 15_000;
 
-/** Enrols this machine while no Switchyard runs here; the next start uses the saved enrolment. */
+/** Enrols this machine while Switchyard is not running; the next start uses the saved enrolment. */
 export async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined> {
   const { origin, others, token, agentHost } = request;
-  // Before the token is used, because its result must be saved.
+  // Before the token is used up: the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();

@@ -136,7 +136,7 @@ async function isConfirmed(origin: string): Promise<boolean> {
   return /^y(es)?$/i.test(reply.trim());
 }
 
-/** The address the agent must listen on for a gateway elsewhere; null if it is set or needs no change. */
+/** The address the agent must listen on for a remote gateway; null if it is set by the environment or needs no change. */
 function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
   const isFixed = sources.get('agent.host') === 'env';
   if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;

@@ -16,7 +16,7 @@ export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
 const optionOf = (name: KeyLimitName): string =>
   `${KEY_LIMITS[name].of}-${KEY_LIMITS[name].period}`;
 
-/** For "add" and "limit". */
+/** Options of "add" and "limit". */
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
   const summary = `Most ${of} in a ${period}; "none" removes the limit.`;
@@ -83,7 +83,7 @@ async function list(dataDirectory: string): Promise<CommandOutcome> {
 const NONE =
   'There are no keys: every app on this machine may call. "switchyard keys add NAME" makes one; then every app needs one.';
 
-/** As in `830 of 1000 requests in the day`. */
+/** As in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: KeyLimitUse): string {
   const { of, period } = KEY_LIMITS[name];
   return `${used} of ${most} ${of} in the ${period}`;

@@ -40,7 +40,7 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
 
 const ELSEWHERE = `see "journalctl --user -u switchyard", or the container's own log`;
 
-/** A gateway that logs to the file has written there since its start. */
+/** True if the running gateway has not written to the file since it started. */
 async function isOld(path: string, dataDirectory: string): Promise<boolean> {
   const startedAt = Date.parse(findRunning(dataDirectory)?.startedAt ?? '');
   return (await stat(path)).mtimeMs < startedAt;
@@ -58,7 +58,7 @@ function isRecord(value: unknown): value is LogRecord {
   );
 }
 
-/** Never settles. Follows the name: when the file is rotated, the new one is read from its beginning. */
+/** Never settles. Follows the name, like `tail -F`: a rotated file is read from its beginning. */
 async function follow(
   directory: string,
   fromByte: number,

@@ -9,7 +9,7 @@ export function askForLink(dataDirectory: string) {
   return ask<{ readonly link: string }>(dataDirectory, call);
 }
 
-/** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
+/** Opens the window in the browser; without one, or with `--print`, only prints the link. */
 export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {
   const asked = await askForLink(dataDirectory);
   if (asked.kind === 'failed') return asked;
@@ -21,7 +21,7 @@ export async function openWindow({ env, dataDirectory, options }: Input): Promis
 
 type Opener = readonly [command: string, ...args: string[]];
 
-/** The program that shows an address in the user's browser; null if there is no screen. */
+/** The command that opens an address in the user's browser; null without a screen. */
 export function openerOf(
   platform: NodeJS.Platform,
   env: Readonly<Record<string, string | undefined>>,

@@ -57,7 +57,7 @@ const left = (url: string) =>
     `Left ${url}. To remove this machine from its list, use "Remove" in its window.`,
   );
 
-/** Closes a circuit. */
+/** Closes the circuit of an upstream or a machine. */
 export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
   const asked = await ask(dataDirectory, { method: 'POST', path });

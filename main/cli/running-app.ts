@@ -13,7 +13,7 @@ export interface Running {
   readonly controlToken: string;
 }
 
-/** Null if none runs. */
+/** Null if none is running. */
 export function findRunning(dataDirectory: string): Running | null {
   const owner = readRunFile(dataDirectory);
   const controlToken = readControlToken(dataDirectory);
@@ -25,7 +25,7 @@ type CallResult<Body> =
   /** Human-readable; the gateway's own message if it sent one. */
   | { readonly error: string; readonly body: null };
 
-/** A call of a control route; one that only reads has no `json`. */
+/** A call to a control route; one that only reads has no `json`. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under `/api/v1/`. */
@@ -34,7 +34,7 @@ export interface Call {
   readonly timeoutMs?: number;
 }
 
-/** Enough for a join, which calls another machine in turn. */
+/** Enough for a join, during which the gateway calls another machine. */
 const TIMEOUT_MS = 15_000;
 
 /** The body's type is not checked, because the same program answers. */
@@ -78,12 +78,12 @@ export function notRunning(
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 
-/** Written by the running gateway, see main/platform/data-lock.ts. */
+/** Written by the running gateway: main/platform/data-lock.ts. */
 const FILE = 'running.json';
 
 /**
- * The running gateway's address and start; null if there is no file, or if its process died without removing it: another
- * program may use the port by now, and must not receive the control token.
+ * The running gateway's address and start time; null if there is no file, or if its process died without removing it:
+ * another program may use the port by now and must not receive the control token.
  */
 function readRunFile(directory: string): Omit<Running, 'controlToken'> | null {
   try {

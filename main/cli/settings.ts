@@ -8,7 +8,7 @@ import { nearest } from './suggest.ts';
 export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
-/** Settings of the running Switchyard: all, a section, or one. */
+/** Settings of the running Switchyard: all, one section, or one setting. */
 export async function getSettings({
   dataDirectory,
   words: [path],
@@ -55,12 +55,12 @@ const nameIn = (path: string) => path.slice(path.lastIndexOf('.') + 1);
 
 const AT_RESTART = 'This takes effect when the gateway is started again.';
 
-/** The change as the API takes it, the text parsed like an environment variable; null if the path has no section. */
+/** The body of the API call, with the text parsed like an environment variable; null if the path has no section. */
 function treeOf(path: string, text: string): object | null {
   const dot = path.indexOf('.');
   if (dot <= 0) return null;
   const kind = ENTRIES.find((entry) => entry.path === path)?.setting.kind;
-  // Unknown settings are sent too: the running gateway may be newer, and otherwise explains the error.
+  // Unknown settings are sent too: the running gateway may be newer, and if not its error explains.
   const value = text === 'default' ? null : (kind?.fromText(text) ?? text);
   return { [path.slice(0, dot)]: { [path.slice(dot + 1)]: value } };
 }

@@ -15,7 +15,7 @@ import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
 
-/** For commands that print data. */
+/** Options of a command that prints data. */
 const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
 /** The larger parts of the program are imported only when a command needs them. */

@@ -32,7 +32,7 @@ export function ignoreClosedOutput(isGateway: boolean): void {
 }
 
 const TICK_MS = 1000;
-/** Erases the line and returns to its beginning. */
+/** Returns to the start of the line and erases it. */
 const ERASE = '\r\u001B[K';
 
 /** Shows on a terminal that work is running, and for how long; prints nothing elsewhere. */

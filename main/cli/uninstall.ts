@@ -28,7 +28,7 @@ type Uninstalled =
   /** `why` says what to do instead. */
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Removes the installation that npm made at `root` with a `--global` or `--prefix` install, and its command. */
+/** Removes the package that `npm install --global` or `--prefix` put at `root`, and its command. */
 function uninstall(root: string, platform: NodeJS.Platform): Uninstalled {
   const modules = dirname(root);
   const isWindows = platform === 'win32';

@@ -64,19 +64,19 @@ export function cannedAnswer(id: UpstreamId): string {
   );
 }
 
-/** The rest of a partial answer of any demo upstream; for any other text the upstream's own whole answer. */
+/** The rest of a partial answer of any demo upstream; for any other text the complete answer of `id`. */
 export function restOfAnswer(id: UpstreamId, partial: string): string {
   const answers = [id, ...UPSTREAM_IDS].map(cannedAnswer);
   const match = answers.find((answer) => answer.startsWith(partial));
   return match === undefined ? cannedAnswer(id) : match.slice(partial.length);
 }
 
-/** The same for all demo upstreams, because only the same model continues a broken answer. */
+/** The same for all demo upstreams, because only the same model continues an interrupted answer. */
 export const DEMO_MODEL = 'demo-model';
 
 interface DemoChat {
   readonly stream: boolean;
-  /** The answer to continue, as with vLLM's `continue_final_message`; empty for a new one. */
+  /** The partial answer to continue, as with vLLM's `continue_final_message`; empty for a new answer. */
   readonly partial: string;
 }
 

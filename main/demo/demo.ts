@@ -14,7 +14,7 @@ import { type DemoPace, PACE } from './pace.ts';
 export interface Demo {
   readonly url: string;
   readonly baseUrl: string;
-  /** The window's address with a one-time code. */
+  /** The window's address with a single-use code. */
   readonly link: string;
   readonly faults: Faults;
   stop(): Promise<void>;
@@ -108,7 +108,7 @@ function demoEnvironment(
     ...Object.fromEntries(HOSTED_IDS.flatMap((id) => Object.entries(remote(id, '/v1')))),
     ...remote('ondemand', ''),
     SWITCHYARD_IDLE_TIMEOUT_MS: `${pace.idleTimeoutMs}`,
-    // Without a budget, so that a hedge can be tried repeatedly.
+    // No hedge budget, so that a hedge can be tried repeatedly.
     SWITCHYARD_HEDGE_MS: `${pace.hedgeMs}`,
     SWITCHYARD_HEDGE_BUDGET: '100',
   };

@@ -8,7 +8,7 @@ import { type DemoPace, PACE } from './pace.ts';
 import { DEMO_STREAMS } from './streams.ts';
 import { type DemoBody, demoBody } from './whole-answers.ts';
 
-/** An engine with canned answers behind a loopback socket, which can be broken and healed. */
+/** An engine with canned answers on a loopback socket, which can be broken and healed. */
 export interface DemoEngine {
   readonly id: UpstreamId;
   start(): Promise<void>;
@@ -22,7 +22,7 @@ export interface DemoEngine {
 export interface DemoTraits {
   /** It starts slowly after a time without requests. */
   readonly isCold?: boolean;
-  /** It has neither the Responses nor the Messages API. */
+  /** Has neither the Responses nor the Messages API. */
   readonly speaksChatOnly?: boolean;
   readonly pace?: DemoPace;
 }
@@ -129,7 +129,7 @@ function error(message: string): object {
 
 /** Imitates an engine that is switched off while unused and starts slowly. */
 interface ColdStart {
-  /** The call itself starts the engine. */
+  /** Whether the engine is up; if not, the call starts it. */
   isUp(): boolean;
 }
 

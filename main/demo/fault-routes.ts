@@ -35,7 +35,7 @@ export function isDemoFault(text: unknown): text is DemoFault {
   return DEMO_FAULTS.some((fault) => fault === text);
 }
 
-/** For the window and curl. */
+/** The routes by which the window and curl break and heal upstreams. */
 export function faultRoutes(faults: Faults): Route[] {
   return [
     {

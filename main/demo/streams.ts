@@ -1,6 +1,6 @@
 import { DEMO_MODEL, type DemoStream } from './answers.ts';
 
-/** By the end of the path. The demo has no tokenizer: a word is a token. */
+/** By the end of the path. The demo has no tokenizer, so a word counts as a token. */
 export const DEMO_STREAMS: readonly (readonly [path: string, stream: DemoStream])[] = [
   ['/chat/completions', { whole: wholeChat, begin: () => '', word: chatWord, end: chatEnd }],
   [

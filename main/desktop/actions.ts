@@ -45,7 +45,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
 
   async function openBrowser(): Promise<void> {
     const link = host.controlLink();
-    // openExternal runs whatever the OS has registered for an address, so only our own page is passed to it.
+    // openExternal runs whatever program the OS has registered for an address, so it only gets our own page.
     if (!isOwnPage(link, ownOrigin)) throw new Error(`Not the gateway's own address.`);
     await electron.shell.openExternal(link);
   }

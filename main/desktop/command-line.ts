@@ -1,7 +1,7 @@
 /** Followed by `--` and the arguments of the command `switchyard`. */
 const CLI_SWITCH = '--cli';
 
-/** Chromium looks for a screen before our code runs; a command needs none. */
+/** Chromium looks for a display before our code runs, but a command needs none. */
 const NO_SCREEN = '--ozone-platform=headless';
 
 export const ACTION_SWITCH = '--action=';
@@ -21,7 +21,7 @@ export function commandWords(argv: readonly string[]): readonly string[] | null 
   return argv.slice(argv[at + 1] === '--' ? at + 2 : at + 1);
 }
 
-/** The part of a command line that runs `program` as the command `switchyard`. */
+/** The command line that runs `program` as the command `switchyard`. */
 export const cliProgram = (program: string): readonly [string, ...string[]] => [
   program,
   NO_SCREEN,

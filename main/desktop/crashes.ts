@@ -6,9 +6,9 @@ import type { JsonFile } from './preferences.ts';
 import { relaunchOptions } from './relaunch.ts';
 
 const schema = z.object({
-  /** Wall-clock milliseconds since the epoch, oldest first. */
+  /** Times of the crashes in milliseconds since the epoch, oldest first. */
   times: z.array(z.number()),
-  /** The last error with its stack; the log may have lost it with the process. */
+  /** The last error with its stack, which the log may have lost. */
   last: z.string(),
   isTold: z.boolean(),
 });

@@ -19,10 +19,10 @@ interface DesktopDeps extends ShellDeps {
   readonly otherPort: (error: unknown) => Promise<number | null>;
   /** Calls the listener for an uncaught error. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
-  /** Calls the listener when the system asks this process to end. */
+  /** Calls the listener when the system asks this process to exit. */
   readonly onTerminated: (listener: () => void) => void;
   readonly versions: Versions;
-  /** Where the owner can correct a setting that keeps the gateway from starting. */
+  /** Where the owner can correct a setting that prevents the start. */
   readonly dataDirectory: string;
 }
 
@@ -36,10 +36,10 @@ interface Versions {
 /** What the window shows. */
 export type Composed =
   | ({ readonly kind: 'own' } & OwnHost)
-  /** A gateway that another process runs; `link` opens its page with control, once. */
+  /** A gateway in another process; `link` opens its page with control, once. */
   | { readonly kind: 'elsewhere'; readonly link: string };
 
-/** Runs the desktop shell around one host; settles once it has started or failed to. */
+/** Runs the desktop shell around one host; settles once it has started or failed to start. */
 export async function runDesktop(deps: DesktopDeps): Promise<void> {
   const { app, dialog } = deps.electron;
   try {
@@ -50,7 +50,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     return;
   }
   app.enableSandbox();
-  // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
+  // Windows groups taskbar entries and toasts by this id, which electron-builder.yml repeats.
   app.setAppUserModelId('io.github.switchyard');
   const action = startAction(deps.argv);
   // A first instance that is asked to quit has nothing to stop, and a second one has passed its arguments on.
@@ -60,7 +60,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  /** What was asked for before there was a window to open. */
+  /** The view requested before the window could be opened. */
   let asked: WindowView | 'window' | null = null;
   let open = (view: WindowView | null): void => {
     asked = view ?? 'window';
@@ -146,12 +146,12 @@ function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => 
   return (view) => window.open(view);
 }
 
-/** Started by the system at login, which opens no window. */
+/** Whether the system started the app at login, which opens no window. */
 function isStartedHidden(app: Pick<AppApi, 'commandLine' | 'getLoginItemSettings'>): boolean {
   return app.commandLine.hasSwitch(HIDDEN_SWITCH) || app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
-/** Throws if the window's sandbox is switched off. */
+/** Throws if a switch disables the window's sandbox. */
 function refuseUnsandboxed(
   app: Pick<AppApi, 'commandLine'>,
   env: Readonly<Record<string, string | undefined>>,

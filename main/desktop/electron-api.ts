@@ -22,9 +22,9 @@ import type {
   Tray,
 } from 'electron';
 
-// Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few
-// events in use are declared here; main/electron.ts passes the real module, so that the compiler checks
-// this file against Electron's own types.
+// Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few events in
+// use are declared here; main/electron.ts passes the real module, so the compiler checks this file against Electron's
+// own types.
 
 interface Cancelable {
   preventDefault(): void;
@@ -125,7 +125,7 @@ export interface WindowApi extends Pick<
   on(event: 'show', listener: () => void): unknown;
   on(event: 'hide', listener: () => void): unknown;
   on(event: 'closed', listener: () => void): unknown;
-  /** The page has not answered for 30 s. */
+  /** Emitted when the page has not responded for 30 s. */
   on(event: 'unresponsive', listener: () => void): unknown;
   on(event: 'responsive', listener: () => void): unknown;
 }
@@ -137,8 +137,8 @@ export interface SessionWindowApi {
 
 export interface PowerApi {
   /**
-   * Linux and macOS. When prevented, the system waits a moment for the app to exit. Electron's documentation has
-   * the event, its types do not.
+   * Linux and macOS. If prevented, the system waits a moment for the app to exit. Documented, but missing in Electron's
+   * types.
    */
   on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
   on(event: 'suspend', listener: () => void): unknown;
@@ -162,7 +162,7 @@ export interface NotificationApi extends Pick<Notification, 'show'> {
 }
 
 interface UtilityChild {
-  /** Undefined before its start and after its end. */
+  /** Undefined before the process starts and after it ends. */
   readonly pid?: number | undefined;
   on(event: 'message', listener: (message: unknown) => void): unknown;
   on(event: 'exit', listener: (code: number) => void): unknown;
@@ -196,9 +196,9 @@ export interface MenuApi {
   on(event: 'menu-will-close', listener: () => void): unknown;
 }
 
-/** `showErrorBox` blocks the process, gateway included, until it is closed: for failed starts only. */
+/** `showErrorBox` blocks the process, including the gateway, until it is closed: for failed starts only. */
 interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
-  /** On macOS a box without a window would block the process. */
+  /** On macOS a box without a parent window would block the process. */
   showMessageBox(
     window: Pick<BaseWindow, 'isDestroyed'>,
     options: MessageBoxOptions,

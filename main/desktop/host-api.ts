@@ -6,9 +6,9 @@ import type { SecretBox } from '../platform/secret-box.ts';
 import type { MachineMode } from './serving-summary.ts';
 
 export interface Addresses {
-  /** The window's page, such as `http://127.0.0.1:47900`. */
+  /** Address of the window's page, such as `http://127.0.0.1:47900`. */
   readonly url: string;
-  /** For apps, such as `http://localhost:47900/v1`. */
+  /** The base URL for apps, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
 }
 
@@ -29,6 +29,6 @@ export interface HostApi {
   keepSecretsIn(box: SecretBox | null): ChangeResult;
   /** The machine has woken from sleep. */
   resumed(): void;
-  /** The window's address with a new one-time code, which the page exchanges for a control session. */
+  /** The window's address with a new single-use code, which the page exchanges for a control session. */
   controlLink(): string;
 }

@@ -8,7 +8,7 @@ import type { Preferences } from './preferences.ts';
  */
 export type KeyPlace = 'keychain' | 'file' | 'no keychain';
 
-/** Keeps API keys where the owner wants them. */
+/** Keeps API keys where the owner has chosen. */
 export interface KeyStorage {
   place(): KeyPlace;
   /** Moves the keys to the other place; throws with a human-readable message. */

@@ -52,7 +52,7 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
       return;
     }
     mkdirSync(dirname(path), { recursive: true });
-    // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
+    // An AppImage runs from a temporary mount; APPIMAGE is the path of the file itself.
     replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
   }
   try {
@@ -96,7 +96,7 @@ function desktopEntry(program: string): string {
   ].join('\n');
 }
 
-/** Quoting of `Exec`: backslashes are doubled once for the quotes and once for the file's strings. */
+/** Quotes a word of `Exec`: backslashes are doubled once for the quotes and once for the file's strings. */
 function quoted(program: string): string {
   const escaped = program
     .replaceAll('\\', String.raw`\\\\`)

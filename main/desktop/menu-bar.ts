@@ -5,8 +5,8 @@ import type { MenuAction } from './menu-entry.ts';
 type Item = MenuItemConstructorOptions;
 
 /**
- * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of
- * Electron's default menu.
+ * The menu bar: the tray's actions for desktops without a tray, without the links and developer entries of Electron's
+ * default menu.
  */
 export function appMenu(platform: NodeJS.Platform, act: (action: MenuAction) => void): Item[] {
   const gateway: Item[] = [
@@ -33,7 +33,7 @@ export function appMenu(platform: NodeJS.Platform, act: (action: MenuAction) => 
   return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
-/** The menu bar of a window whose gateway runs in another process. */
+/** The menu bar if the gateway runs in another process. */
 export function attachedMenu(platform: NodeJS.Platform): Item[] {
   if (platform === 'darwin') return [{ role: 'appMenu' }, FILE, ...PAGE_MENUS, WINDOW];
   const own: Item[] = [{ label: 'Close', role: 'quit' }];

@@ -6,9 +6,9 @@ import type { Notice } from './owner-notices.ts';
 
 /** A cause that ends within this time is not shown. */
 const HOLD_MS = 15_000;
-/** A cause that comes back within this time is the same one. */
+/** A cause that returns within this time is not shown again. */
 const SAME_CAUSE_MS = 600_000;
-/** Older ones have long left the screen. */
+/** Older notifications have long left the screen. */
 const MAX_KEPT = 20;
 
 interface NotifierDeps {
@@ -19,7 +19,7 @@ interface NotifierDeps {
 
 /** Shows notices as system notifications, each cause at most once while it lasts. */
 export interface Notifier {
-  /** All causes that hold now. */
+  /** Takes all causes that hold now. */
   update(notices: readonly Notice[]): void;
   /** Shows it at once, for a cause that does not end. */
   say(notice: Notice): void;

@@ -15,7 +15,7 @@ export interface Notice {
 
 const OPEN_WINDOW: Notice['button'] = { text: 'Open window', action: 'open-window' };
 
-/** The causes that hold now; pure. */
+/** The causes that hold now. */
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
 }

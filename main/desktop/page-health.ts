@@ -15,7 +15,7 @@ export interface PageHealth {
   watch(window: WindowApi): void;
 }
 
-/** A page that crashes at once after each reopening must not keep the machine busy. */
+/** A page that crashes right after each reopening must not keep the machine busy. */
 const MAX_REOPENINGS = 2;
 const REOPENINGS_WINDOW_MS = 60_000;
 
@@ -48,7 +48,7 @@ export function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDep
   return {
     watch(window) {
       let isAsked = false;
-      // A crashed page stays dead when shown, so another window takes its place.
+      // A crashed page stays blank, so a new window replaces it.
       window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
         if (reason === 'clean-exit') return;
         log('error', 'page_gone', { reason, exitCode });

@@ -6,7 +6,7 @@ import type { Preferences } from './preferences.ts';
 
 /** Keeps the system awake while there is a reason to. */
 export function createSleepBlocker(blocker: PowerBlockerApi): {
-  /** `isNeeded`: the owner has chosen it and requests run. */
+  /** `isNeeded`: the owner has chosen it and requests are running. */
   set(isNeeded: boolean): void;
 } {
   let id: number | null = null;

@@ -33,7 +33,7 @@ export function createJsonFile(path: string): JsonFile {
 const schema = z.object({
   /** Where to keep API keys; without a keychain they are always in the file. */
   keysIn: z.enum(['keychain', 'file']).default('keychain'),
-  /** The system does not sleep while requests run. */
+  /** Keeps the system awake while requests run. */
   keepsAwake: z.boolean().default(false),
   looksForUpdates: z.boolean().default(true),
   /** The machine was drained because the system went to sleep, not by its owner. */

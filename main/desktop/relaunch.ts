@@ -3,7 +3,7 @@ import { ACTION_SWITCH } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 
 export interface ProcessStart {
-  /** Of this process, the program first. */
+  /** The command line of this process, the program first. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -27,7 +27,7 @@ export interface Serving {
   readonly inFlight: number;
 }
 
-/** Windows cuts tooltips at 127 characters, in the middle of a word. */
+/** Windows truncates tooltips at 127 characters, even within a word. */
 const LINE_MAX = 110;
 
 const EXCLUSION_TEXTS: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ const EXCLUSION_TEXTS: Readonly<Record<string, string>> = {
   model_not_found: 'does not know the model',
 };
 
-/** A delta omits what did not change. */
+/** Applies a delta, which omits what did not change. */
 export function foldFacts(
   facts: Omit<TrayFacts, 'machine'>,
   event: LiveEvent,
@@ -90,7 +90,7 @@ export function describeServing(facts: TrayFacts): Serving {
   return serving(...howItServes(permitted, facts));
 }
 
-/** While something can serve. */
+/** The summary while something can serve. */
 function howItServes(
   permitted: readonly UpstreamReport[],
   facts: TrayFacts,
@@ -133,7 +133,7 @@ function nextServer(
   return able.find((upstream) => !isFailing(upstream, facts)) ?? able[0];
 }
 
-/** Its last answer, to a request or a check, was a failure. */
+/** Whether its last request or check failed. */
 function isFailing({ id, circuit }: UpstreamReport, { sightings }: TrayFacts): boolean {
   const sighting = sightings[id];
   return (

@@ -32,7 +32,7 @@ import {
 import type { SavedWindowFile } from './window-bounds.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
-/** As often as the live feed sends changes. */
+/** The same interval as the live feed. */
 const TRAY_INTERVAL_MS = 250;
 
 export interface ShellDeps extends ProcessStart {
@@ -157,7 +157,7 @@ export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end
   return shell;
 }
 
-/** Lets the installer quit the app, whose windows would otherwise only hide. */
+/** Ends the app for the installer; without this its windows would only hide. */
 async function endForUpdate(shell: Shell, end: AppExit, log: Log): Promise<void> {
   try {
     await shell.stop();

@@ -8,7 +8,7 @@ interface Stoppable {
 }
 
 export interface AppExit {
-  /** The session ends. */
+  /** To be called when the session ends. */
   session(): void;
   /** Everything is saved: from now on nothing keeps the app from quitting. */
   release(): void;
@@ -41,7 +41,7 @@ export function handleExit(
     event.preventDefault();
     const host = phase === 'running' ? running() : null;
     phase = 'quitting';
-    // exit() closes windows without asking them; ours would only hide.
+    // exit() closes windows without their close event, on which ours would only hide.
     if (host === null) app.exit(0);
     else
       host.stop().then(
@@ -61,7 +61,7 @@ export function handleExit(
   }
 
   powerMonitor.on('shutdown', (event) => {
-    // Asks the system to wait for the exit that follows.
+    // Asks the system to wait for our exit.
     event?.preventDefault();
     endSession();
   });
@@ -85,7 +85,7 @@ export function watchSession(deps: SessionDeps, end: Pick<AppExit, 'session'>): 
   const { electron, platform, onTerminated } = deps;
   // A logout on Linux. Electron's own listener, which is registered by now, would quit, and a quit waits for requests.
   onTerminated(() => end.session());
-  // The app may have no other window, because it was started hidden or its page has crashed.
+  // The app may have no other window: it was started hidden, or its page has crashed.
   if (platform === 'win32')
     new electron.BaseWindow({ show: false, skipTaskbar: true }).on('session-end', end.session);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
 import { cliProgram } from './command-line.ts';
 
-/** The command `switchyard` for terminals: a small file that starts the app's own program. */
+/** The terminal command `switchyard`: a small script that starts the app's executable. */
 export interface TerminalCommand {
   readonly file: string;
   /** The file exists and starts this program. */
@@ -18,7 +18,7 @@ interface TerminalCommandDeps {
   readonly execPath: string;
 }
 
-/** Of the deb and rpm packages. */
+/** Where the deb and rpm packages install the app. */
 const PACKAGE_FOLDER = '/opt/Switchyard/';
 
 /** Null if the package has installed the command (deploy/desktop/switchyard). */
@@ -29,7 +29,7 @@ export function createTerminalCommand(deps: TerminalCommandDeps): TerminalComman
   const file = isWindows
     ? join(env['LOCALAPPDATA'] || homeDirectory(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
     : join(env['HOME'] || homeDirectory(), '.local/bin/switchyard');
-  // An AppImage runs from a mount that is gone when the app ends; APPIMAGE is the file itself.
+  // An AppImage runs from a temporary mount; APPIMAGE is the path of the file itself.
   const words = cliProgram(env['APPIMAGE'] ?? execPath);
   const text = isWindows ? windowsScript(words) : unixScript(words);
   return {

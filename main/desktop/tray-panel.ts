@@ -49,7 +49,7 @@ export function openTrayPanel(
     ask(WATCHER, 'org.freedesktop.DBus.Properties.Get', [WATCHER.name, property]);
 
   async function isThere(): Promise<boolean> {
-    // First by name: asked for a property, the bus might start a watcher without a panel.
+    // The name first: a request for a property could make the bus start a watcher without a panel.
     if (!isTrue(await askBus('NameHasOwner', WATCHER.name))) return false;
     return isTrue(await read('IsStatusNotifierHostRegistered'));
   }

@@ -15,7 +15,7 @@ interface TrayDeps {
 interface TrayIcon {
   /** Does nothing if this view is already shown. */
   show(view: TrayView): void;
-  /** Shows this view even if it is equal: a clicked checkbox has toggled itself. */
+  /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
   restore(view: TrayView): void;
   /** Recreates the icon with its current view. */
   renew(): void;
@@ -45,8 +45,8 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
     shown = { view, key: JSON.stringify(view), menu };
   }
 
-  // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated
-  // in place, and its closing is not always reported.
+  // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated in place,
+  // and its closing is not always reported.
   function watch(menu: MenuApi): void {
     menu.on('menu-will-show', () => {
       isMenuOpen = true;
@@ -55,7 +55,7 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
       isMenuOpen = false;
       const waiting = held;
       held = null;
-      // Not inside the event: the click of the item that closed the menu is still to be delivered.
+      // After the event: the click on the item that closed the menu has not been delivered yet.
       if (waiting !== null) setImmediate(() => api.show(waiting));
     });
   }

@@ -25,7 +25,7 @@ export function updateMeans(platform: NodeJS.Platform, feed: string | null): Upd
   if (feed === null) return 'none';
   // Squirrel accepts only updates with the running app's signature.
   if (platform === 'darwin') return 'install';
-  // Without the name of its publisher, which only signed builds have, electron-updater would check nothing.
+  // Without the publisher's name, which only signed builds have, electron-updater would check nothing.
   if (platform === 'win32') return /^publisherName:/m.test(feed) ? 'install' : 'tell';
   // A package belongs to its package manager, and nothing signs an AppImage.
   return 'tell';

@@ -5,7 +5,7 @@ import type { ScreenApi, WindowApi } from './electron-api.ts';
 const savedWindowSchema = z.object({
   bounds: z.object({ x: z.int(), y: z.int(), width: z.int(), height: z.int() }),
   isMaximized: z.boolean(),
-  /** The owner was told that closing the window leaves the gateway running. */
+  /** Whether the owner has been told that closing the window leaves the gateway running. */
   isTrayExplained: z.boolean(),
 });
 
@@ -20,8 +20,8 @@ export function parseSavedWindow(value: unknown): SavedWindow | null {
 const GRIP = { width: 120, height: 32 };
 
 /**
- * The saved bounds, or null when their title bar cannot be reached: the screen that it was on may be gone. A window
- * larger than its screen is made to fit.
+ * The saved bounds; null if their title bar cannot be reached, because its screen is gone. A window larger than its
+ * screen is made to fit.
  */
 export function reachableBounds(
   saved: Rectangle,
@@ -60,7 +60,7 @@ export function rescuedBounds(
 }
 
 export interface SavedWindowFile {
-  /** Null at the first start, or when the file cannot be read. */
+  /** Null at the first start or if the file cannot be read. */
   read(): SavedWindow | null;
   write(saved: SavedWindow): void;
 }
@@ -72,7 +72,7 @@ export interface WindowMemory {
   /** Moves a hidden window whose screen is gone. */
   rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>): void;
   remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>): void;
-  /** True for the first call on this machine, after something was remembered. */
+  /** True for the first call on this machine; remembered in the file. */
   explainTray(): boolean;
 }
 

@@ -20,7 +20,7 @@ interface WindowDeps {
   readonly canHide: (() => Promise<boolean>) | null;
   readonly saved: SavedWindowFile;
   readonly log: Log;
-  /** The page has crashed so often that it is not opened again. */
+  /** Called when the page has crashed too often to be opened again. */
   readonly onGone: () => void;
 }
 
@@ -177,7 +177,7 @@ async function reportFailedLoad(
   window.destroy();
 }
 
-/** Only the fragment differs from the page that is shown, so the session stays. */
+/** Changes only the fragment of the current page, so the session stays. */
 function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
   if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
 }
@@ -223,7 +223,7 @@ function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions 
   };
 }
 
-/** The only permission of the page: its Copy buttons write plain text. */
+/** The page's only permission, for its Copy buttons. */
 const GRANTED = 'clipboard-sanitized-write';
 
 /** Keeps a page on the gateway's own origin, with one permission. */
@@ -250,6 +250,6 @@ function guardContents(contents: ContentsApi, ownOrigin: string): void {
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;
-  // Two opaque origins would be equal, since both read "null".
+  // Two opaque origins would be equal: both serialise to "null".
   return url.origin !== 'null' && url.origin === ownOrigin;
 }

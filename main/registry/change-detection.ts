@@ -2,7 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
-/** What one heartbeat reports, for the comparison with the next. */
+/** The facts of one heartbeat that are compared with the next. */
 interface HeartbeatFacts {
   readonly record: AgentRecord;
   readonly ip: string;
@@ -17,7 +17,7 @@ export const NO_NEWS: VerifierNews = {
   requested: false,
 };
 
-/** The differences between two heartbeats; `before` is null at the first. Telemetry does not count. */
+/** The differences between two heartbeats; `before` is null for the first. Telemetry does not count. */
 export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): VerifierNews {
   if (before === null) return { ...NO_NEWS, material: true };
   return {
@@ -71,14 +71,14 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return known.size === new Set(b).size && b.every((each) => known.has(each));
 }
 
-/** Limits of an agent's lists. */
+/** Limits on the lists in a record. */
 const MAX_GPUS = 64;
 const MAX_MODELS = 512;
 /** No machine exceeds these; higher claims are not believed. */
 const MAX_DECODE_TPS = 5000;
 const MAX_BANDWIDTH_GBS = 20_000;
 
-/** The record with its lists cut to the limits. */
+/** The record with its lists truncated to the limits. */
 export function capped(record: AgentRecord): AgentRecord {
   const { models, gpu } = record;
   if (models.length <= MAX_MODELS && gpu.devices.length <= MAX_GPUS) return record;
@@ -89,7 +89,7 @@ export function capped(record: AgentRecord): AgentRecord {
   };
 }
 
-/** The record with its claims cut to what is believed; `raw` keeps them as sent. */
+/** The record with its claims clamped to plausible values; `raw` keeps them as sent. */
 export function clamped(record: AgentRecord): AgentRecord {
   const kept = capped(record);
   return {

@@ -60,7 +60,7 @@ export function providerChange(
   return { kind: 'provider', provider: stored, ...(isOwn ? {} : { part }) };
 }
 
-/** A line of a provider's history. */
+/** One event of a provider's history. */
 export function eventChange(
   { id }: TableEntry,
   at: number,

@@ -9,13 +9,13 @@ import type { Store, StoredEnrollment } from './store/store.ts';
 export interface NewEnrollment {
   readonly token: string;
   readonly expires_at: string;
-  /** A command line to paste on the other machine. */
+  /** The command line to run on the other machine. */
   readonly join: string;
 }
 
 /** Tokens that were issued but not used yet. */
 export interface OpenEnrollments {
-  /** `addresses`: where the other machine reaches this gateway, or those of its pool. */
+  /** `addresses`: where the other machine reaches this gateway or its pool. */
   create(addresses: readonly string[]): Promise<Answer<NewEnrollment>>;
   /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
   take(token: string): StoredEnrollment | null;

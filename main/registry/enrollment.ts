@@ -52,7 +52,7 @@ export async function enroll(
   const enrollment = open.take(asked.token) ?? (await takeElsewhere(asked.token, open, parts));
   if ('kind' in enrollment) return enrollment;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
-  // The answer is for this enrolment, even if another one overtakes it.
+  // Read now: another enrolment may replace it before the answer.
   const { gatewayToken } = entry;
   const written = await write(
     [

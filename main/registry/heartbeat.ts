@@ -39,7 +39,7 @@ const UNKNOWN_PROVIDER: Refusal = {
     'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new line from its owner.',
 };
 
-/** Answers once the heartbeat is on disk. */
+/** Checks and applies a heartbeat; resolves once it is on disk. */
 export async function takeHeartbeat(
   message: AgentMessage,
   parts: RegistryContext,

@@ -32,13 +32,13 @@ interface Listing {
   ids(limit: number): readonly string[];
   /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
   renew(id: string): void;
-  /** Drops the piece of a removed provider. */
+  /** Drops the serialised form of a removed provider. */
   forget(id: string): void;
 }
 
-/** A provider as in the last list that showed it; most are the same in the next. */
+/** A provider's serialised form, kept because most are the same in the next list. */
 interface Piece {
-  /** Revision of the registry at its last change. */
+  /** Revision of the registry at the provider's last change. */
   readonly version: number;
   readonly status: ProviderStatus;
   readonly traffic: Traffic;

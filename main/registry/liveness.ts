@@ -8,7 +8,7 @@ const HIDDEN_MS = 24 * 3_600_000;
 /** Silence after which a machine is removed. */
 const FORGOTTEN_MS = 30 * 24 * 3_600_000;
 
-/** The status of a machine, from its last report and the time since. */
+/** The status of a machine, from its last report and the milliseconds since. */
 export function statusAt(said: AgentRecord['status'], silentMs: number): ProviderStatus {
   // After a goodbye a machine is offline at once.
   if (said === 'offline' || silentMs >= OFFLINE_MS) return 'offline';

@@ -5,15 +5,15 @@ import { admit } from './enrollment.ts';
 import { applyHeartbeat } from './heartbeat.ts';
 import type { Answer, HeartbeatAnswer } from './responses.ts';
 
-/** The agent of this process enrols itself, and its heartbeats need no signature. */
+/** The agent of this process: enrolled automatically, its heartbeats need no signature. */
 export interface OwnAgent {
-  /** Enrols it once; at later starts it is the same provider. */
+  /** Enrols the agent; at later starts it is the same provider. */
   adoptOwn(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
-  /** Null when the id is not the adopted one. */
+  /** Null if the id is not the adopted one. */
   ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null>;
 }
 
-/** The address that this process's own heartbeats count as coming from. */
+/** The sender address of this process's own heartbeats. */
 const OWN_IP = '127.0.0.1';
 
 /** A loopback address leads each gateway to itself, so no other gateway may see this machine. */

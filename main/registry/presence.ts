@@ -8,7 +8,7 @@ export interface Presence {
   start(): void;
   /** A provider was added; without any there is nothing to watch. */
   wake(): void;
-  /** Saves the time until which the registry ran. */
+  /** Stops the timer and saves the time at which the registry was last alive. */
   stop(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
   return {
     start() {
-      // The current status was noted before the restart, or is noted when it changes.
+      // The current status was noted before the restart, or will be when it changes.
       for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
       isRunning = true;
       wake();

@@ -15,7 +15,7 @@ export interface History {
 /** The owner's actions on providers. */
 export interface ProviderAdmin {
   remove(id: string): Promise<Answer<{ readonly id: string }>>;
-  /** Requests a verification; the answer does not wait for the run. */
+  /** Requests a verification; does not wait for the run. */
   requestVerification(id: string): Answer<{
     readonly id: string;
     readonly verification: Pick<Verification, 'status'>;

@@ -4,7 +4,7 @@ import { parsePublicKey } from '../platform/agent-identity.ts';
 import { clamped } from './change-detection.ts';
 import type { StoredProvider } from './store/store.ts';
 
-/** A provider in memory: what is stored, and what is known only while the registry runs. */
+/** A provider in memory: its stored part, and the state that exists only while the registry runs. */
 export interface TableEntry {
   readonly id: string;
   stored: StoredProvider;
@@ -30,11 +30,11 @@ export interface TableEntry {
   isOwn: boolean;
   /** Rises with each enrolment and material change. */
   generation: number;
-  /** The status that the history noted last; null before the first. */
+  /** The last status in the history; null before the first. */
   notedStatus: ProviderStatus | null;
   /** The pool's revision when this was last read or enrolled: 0 after the start, null during the enrolment. */
   poolRevision: number | null;
-  /** The registry's revision at its last change. */
+  /** The registry's revision at the provider's last change. */
   version: number;
 }
 

@@ -17,7 +17,7 @@ export interface ProviderTable {
   /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
   resumed(): void;
   silentMs(entry: TableEntry): number;
-  /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
+  /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
   survey(visit: (entry: TableEntry, silentMs: number) => void): void;
   /** Null before the first heartbeat. */
   status(entry: TableEntry): ProviderStatus | null;
@@ -121,7 +121,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   };
 }
 
-/** The targets that reported recently, and when the next of them expires. */
+/** The targets with a recent heartbeat, and when the next of them expires. */
 function freshTargets(
   targetsById: ReadonlyMap<string, Target>,
   entries: ReadonlyMap<string, TableEntry>,

@@ -61,7 +61,7 @@ interface RegistryShare {
 export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   /** Starts watching for silence. */
   start(): void;
-  /** This computer has woken from sleep: the next heartbeat of each machine counts as its return. */
+  /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
   resumed(): void;
   stop(): Promise<void>;
   handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
@@ -76,9 +76,9 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
-  /** What this gateway does among those of its pool. */
+  /** This gateway's share of the pool's machines. */
   share(): RegistryShare;
-  /** Of the machines that routing may choose now. */
+  /** What the machines that routing may choose now offer together. */
   capacity(): Capacity;
   /** The first ids of the default list. */
   ids(limit: number): readonly string[];

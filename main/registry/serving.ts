@@ -24,7 +24,7 @@ function servingStateOf(entry: TableEntry): ServingState {
   return entry.shown?.status === 'paused' ? 'paused' : 'expected';
 }
 
-/** What the machines that routing may choose now can do together. */
+/** What the machines that routing may choose now offer together. */
 export interface Capacity {
   readonly serving: number;
   /** Number of different models. */

@@ -87,7 +87,7 @@ async function leaseOf(
   return pool.lease(`verify ${id}`, { id, fence: stored.pool?.fence ?? 0 });
 }
 
-/** No other gateway sees the own machine. */
+/** A lease that is always granted: no other gateway sees the own machine. */
 function ownLease({ pool }: StoredProvider): Lease {
   return { fence: (pool?.fence ?? 0) + 1, lost: new AbortController().signal, release() {} };
 }

@@ -61,7 +61,7 @@ export interface VerifierHost {
   subjects(): readonly VerificationSubject[];
   /** Null if it is unknown or has not sent a heartbeat yet. */
   subject(id: string): VerificationSubject | null;
-  /** A run began or ended; shown as `verifying` unless the provider is `verified`. */
+  /** A run started or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
   /**
    * Asks for the right to verify a provider, which one gateway of a pool has at a time: null if another one has it.

@@ -10,7 +10,7 @@ import {
 } from '../telemetry/tool-process.ts';
 import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
 
-/** Signals of how the owner uses the machine; null is unknown. Neither promise ever rejects. */
+/** Signs that the owner is using the machine; null is unknown. The promises never reject. */
 export interface HostActivity {
   /** Milliseconds since the last user input; Infinity if nobody is logged in. */
   userIdleMs(signal: AbortSignal): Promise<number | null>;
@@ -25,13 +25,13 @@ export const UNKNOWN_HOST_ACTIVITY: HostActivity = {
 
 interface HostActivityOptions extends ToolWorld {
   readonly clock: Clock;
-  /** Root of the kernel's file tree; other than `/` only in tests. */
+  /** Root of the kernel's file tree; not `/` only in tests. */
   readonly root?: string;
   /** For tests. */
   readonly startTool?: StartTool;
 }
 
-/** The signals of a machine without a desktop shell; none on Windows yet. */
+/** Reads the signals without Electron; none on Windows yet. */
 export function createHostActivity(options: HostActivityOptions): HostActivity {
   const { clock, platform } = options;
   const edges = { clock, startTool: options.startTool ?? createStartTool(options) };

@@ -102,7 +102,7 @@ interface Session {
 /** A machine with more sessions is not a personal one, and the length of a command line is limited. */
 const MAX_SESSIONS = 64;
 
-/** The first words of `loginctl list-sessions --no-legend`. */
+/** Session ids: the first word of each line of `loginctl list-sessions --no-legend`. */
 export function parseSessionIds(text: string): readonly string[] {
   const words = text.split('\n').map((line) => line.trim().split(/\s+/)[0] ?? '');
   return words.filter((word) => /^\w+$/.test(word)).slice(0, MAX_SESSIONS);

@@ -79,13 +79,13 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
 }
 
 interface Signal {
-  /** As last read: null if the machine does not report it, undefined before the first reading. */
+  /** The last reading: null if the machine does not report the signal, undefined before the first. */
   last(): unknown;
   /** Starts a reading unless one is in progress; does nothing for signals that are read anyway. */
   poll(): void;
 }
 
-/** A signal of the host, with at most one read in flight; `onRead` is called after each until `signal` aborts. */
+/** A signal of the host, with at most one read in flight; `onRead` is called after each read until `signal` aborts. */
 function createPolledSignal(
   read: (signal: AbortSignal) => Promise<unknown>,
   signal: AbortSignal,

@@ -43,7 +43,7 @@ const RADEON = 'AMD, product page "Specifications"';
 const INSTINCT = 'AMD Instinct, data sheet';
 const ARC = 'Intel, product specifications (ark.intel.com)';
 
-/** AMD's and Intel's chips that are common for inference. Bandwidth excludes caches. */
+/** AMD and Intel chips that are common for inference. Bandwidth excludes caches. */
 export const AMD_INTEL_CHIPS: readonly Chip[] = [
   ...family('RDNA 4', RADEON, [
     ['Radeon RX 9070 XT', 'mid', 4096, 640],

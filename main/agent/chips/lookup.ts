@@ -19,7 +19,7 @@ export interface ChipFacts {
   readonly bandwidthGbs: number | null;
 }
 
-/** Looks a chip up by the name that its driver gives. */
+/** Looks up a chip by the name that its driver reports. */
 export function chipFacts({ name, memoryMb, gpuCores, computeCapability }: ChipHints): ChipFacts {
   const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
   const fitting = named.filter((chip) => fits(chip, named.length, memoryMb, gpuCores));

@@ -98,7 +98,7 @@ const PROFESSIONAL_CHIPS: readonly Chip[] = [
   ]),
 ];
 
-/** NVIDIA's chips that are common for inference. */
+/** NVIDIA chips that are common for inference. */
 export const NVIDIA_CHIPS: readonly Chip[] = [...GEFORCE_CHIPS, ...PROFESSIONAL_CHIPS];
 
 /** NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */

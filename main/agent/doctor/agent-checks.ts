@@ -6,7 +6,7 @@ import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type ProbeAnswer, ask, type ProbeEdges } from './inference-checks.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
-/** The agent of this machine, as its settings and files describe it. */
+/** The agent of this machine according to its settings and files. */
 export interface ExpectedAgent {
   readonly isEnabled: boolean;
   readonly host: string;
@@ -32,7 +32,7 @@ export interface AgentFound {
 
 const GET_TIMEOUT_MS = 5000;
 
-/** Requests the health of every port, as a registry would. */
+/** Requests `/health` on every port, as a registry would. */
 export async function checkAgent(
   agent: ExpectedAgent,
   nonce: string,

@@ -16,7 +16,7 @@ export interface DoctorDeps extends ProbeEdges {
   readonly gateway: GatewayVerdict | null;
 }
 
-/** The checks do not depend on what an agent has served. */
+/** The state of an agent that has served nothing; the checks do not depend on it. */
 const UNUSED: AgentState = {
   mode: 'on',
   inFlight: 0,

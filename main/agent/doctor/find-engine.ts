@@ -12,7 +12,7 @@ export interface EngineSearch {
   readonly ownPorts: readonly number[];
   /** For tests. */
   readonly ports?: readonly number[];
-  /** Why the address in the settings cannot be used and what to write instead; null if it can. */
+  /** Why the address in the settings cannot be used, and the fix; null if it can. */
   readonly fault?: string | null;
 }
 

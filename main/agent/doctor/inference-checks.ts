@@ -11,7 +11,7 @@ const GET_TIMEOUT_MS = 5000;
 
 /** The agent, as a registry would reach it, or the engine itself if no agent runs. */
 export type ProbedPlace = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
-  /** Path in front of `/v1`. */
+  /** Path before `/v1`. */
   readonly basePath: string;
 };
 

@@ -12,7 +12,7 @@ export type { DoctorEntry, DoctorReport };
 /** In the order of a report. */
 export const DOCTOR_NAMES = [...DOCTOR_GROUNDS, ...CHECK_NAMES] as const;
 
-/** Enough for an error message of an engine. */
+/** Enough for an engine's error message. */
 const MAX_OUTPUT_CHARS = 600;
 
 export const shown = (output: string): string => excerpt(output, MAX_OUTPUT_CHARS);

@@ -8,7 +8,7 @@ import {
 } from '../components.ts';
 import { runChecks } from './doctor.ts';
 
-/** Checks the agent of this process as it runs, rather than as its files describe it. */
+/** Checks the running agent of this process, rather than what its files describe. */
 export function selfCheck(
   { identity, registration }: AgentComponents,
   runtime: AgentRuntimeState,

@@ -29,14 +29,12 @@ export function localAddresses(
 /** An engine address that the owner has set. */
 type PinnedAddress =
   | { readonly kind: 'address'; readonly address: EngineAddress }
-  /**
-   * `message` names the mistake and what to write instead; it never repeats the URL, which may hold a key.
-   */
+  /** `message` names the mistake and the fix; it never repeats the URL, which may contain a key. */
   | { readonly kind: 'invalid'; readonly message: string };
 
 const EXAMPLE = 'Write it like http://127.0.0.1:8000.';
 
-/** Reads the URL of an engine, with or without `/v1` at its end; `apiKey` is sent as a bearer token. */
+/** Parses an engine's URL, with or without `/v1` at its end; `apiKey` is sent as a bearer token. */
 export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress {
   if (!URL.canParse(url)) return invalid('The engine URL is not a URL.');
   const { protocol, origin, pathname, username, password, search, hash } = new URL(url);
@@ -64,9 +62,9 @@ function invalid(message: string): PinnedAddress {
 export interface EnginePlace {
   /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
-  /** Ports to search while none is set. */
+  /** Ports to search if no engine is set. */
   readonly ports: readonly number[];
-  /** Why the address in the settings cannot be used and what to write instead; null if it can. */
+  /** Why the address in the settings cannot be used, and the fix; null if it can. */
   readonly fault: string | null;
 }
 

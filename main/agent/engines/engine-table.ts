@@ -11,7 +11,7 @@ interface EngineTable {
   addresses(): readonly EngineAddress[];
   /** Records a look; a pinned engine is known even before it is found. */
   note(address: EngineAddress, look: EngineLook, at: NotedAt): void;
-  /** Drops engines that have been gone for too long. */
+  /** Drops engines that have been gone for `FORGET_MS`. */
   forgetGone(ticks: number): void;
   clear(): void;
   /** Chooses the engine to serve; returns whether anything but the counters has changed. */
@@ -170,7 +170,7 @@ function missed(
   return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
 }
 
-/** The engine to serve: one that can answer, preferably with a model in memory. A tie leaves it unchanged. */
+/** The engine to serve: one that can answer, preferably with a model in memory. On a tie the former stays. */
 export function chosen(views: readonly EngineView[], former: string | null): EngineView | null {
   const score = (view: EngineView) => 2 * worth(view) + (view.baseUrl === former ? 1 : 0);
   return views.toSorted((a, b) => score(b) - score(a))[0] ?? null;

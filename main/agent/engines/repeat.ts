@@ -11,7 +11,7 @@ export type Round = 'same' | 'changed' | 'urgent';
 /** A repeated task whose pause doubles while nothing changes. */
 export interface RepeatedTask {
   start(): void;
-  /** Makes the next round due now, and the pauses short again. */
+  /** Starts the next round now and resets the pause. */
   hurry(): void;
   stop(): void;
 }

@@ -11,7 +11,7 @@ export interface EngineWatch {
   looked(): Promise<void>;
   /** The engine that is served; null if none was found. */
   engine(): EngineView | null;
-  /** All that were found, the served one first. */
+  /** All engines found, the served one first. */
   engines(): readonly EngineView[];
   /** The served engine accepts connections but has not answered for some time. */
   isStuck(): boolean;
@@ -25,7 +25,7 @@ export interface EngineWatch {
 }
 
 export interface EngineWatchOptions extends AskEdges {
-  /** Our own ports, which are never tried. */
+  /** This program's ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
   /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
@@ -38,7 +38,7 @@ export interface EngineWatchOptions extends AskEdges {
 
 /** Searching for engines: often at first, then less often. */
 const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
-/** Reading known engines: a heartbeat must not report a stale health. */
+/** Pauses while reading known engines: a heartbeat must not report a stale health. */
 const READ_PACE = { minMs: 5000, maxMs: 15_000 };
 export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   const { clock, changed } = options;

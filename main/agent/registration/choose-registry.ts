@@ -2,17 +2,17 @@ import { type SavedEnrollment, tokenDigest } from '../storage/enrollment-file.ts
 import { registryOrigin } from './http-link.ts';
 import type { LinkProblem } from './remedies.ts';
 
-/** The settings that concern the registry. */
+/** The settings that choose the registry. */
 export interface Configured {
   readonly registryUrl: string | null;
-  /** Of the same pool. */
+  /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
 }
 
 export type Choice =
   | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
-  /** `fallback`: an earlier enrolment, in case the token is refused. */
+  /** `fallback`: an earlier enrolment, used if the token is refused. */
   | {
       readonly kind: 'enroll';
       readonly origin: string;

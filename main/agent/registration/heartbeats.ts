@@ -7,9 +7,9 @@ export interface Heartbeats {
   start(): void;
   /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
   changed(): void;
-  /** Sends a heartbeat at once and ends any back-off, as after a suspend or a change of address. */
+  /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
   now(): void;
-  /** Sends a goodbye and waits for it for at most a second. */
+  /** Sends a goodbye and waits at most a second for the answer. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface HeartbeatDeps {
 
 const TIMEOUT_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1000;
-/** Changes come in bursts: an engine that starts changes its health, its models and its metrics. */
+/** Changes come in bursts: a starting engine changes its health, its models and its metrics. */
 const DEBOUNCE_MS = 250;
 /** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
@@ -76,7 +76,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   async function begin(): Promise<void> {
     const { signal } = stopping;
     await deps.untilReady(signal);
-    // `now` may have been called meanwhile.
+    // `now` may have been called in the meantime.
     if (!signal.aborted && !isRunning && dueTicks === null) schedule(clock.ticks());
   }
 
@@ -121,7 +121,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 }
 
 interface Pace {
-  /** From this agent's settings. */
+  /** The interval in this agent's settings. */
   readonly heartbeatMs: number;
   /** Consecutive failures, the last one included. */
   readonly failures: number;

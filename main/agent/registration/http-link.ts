@@ -76,7 +76,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
   };
 }
 
-/** Null if signed messages cannot be sent to that address. */
+/** The origin of a gateway's address; null if signed messages cannot be sent there. */
 export function registryOrigin(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const { protocol, origin, pathname, username, password, search } = new URL(url);

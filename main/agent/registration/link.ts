@@ -8,7 +8,7 @@ export type LinkFailure =
   | { readonly kind: 'sequence_reused'; readonly message: string }
   /** Our time is refused even after we adopted the registry's. */
   | { readonly kind: 'clock_skew'; readonly message: string }
-  /** Any other refusal, which only a person can fix. */
+  /** Any other refusal; only a person can fix it. */
   | {
       readonly kind: 'refused';
       readonly status: number;
@@ -17,7 +17,7 @@ export type LinkFailure =
     }
   /** The registry may accept the message later: 429, 503 and other server errors. */
   | { readonly kind: 'busy'; readonly message: string; readonly retryAfterMs: number | null }
-  /** What answers there is not a registry. */
+  /** The answer does not come from a registry. */
   | { readonly kind: 'garbage'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
@@ -66,7 +66,7 @@ export interface RegistryLink {
   readonly url: string | null;
   enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
   beat(record: AgentRecord, limits: SendLimits): Promise<BeatOutcome>;
-  /** By how much this machine's clock is behind the registry's; 0 until a message was refused for it. */
+  /** Milliseconds by which this machine's clock is behind the registry's; 0 until a message is refused for it. */
   clockOffsetMs(): number;
 }
 

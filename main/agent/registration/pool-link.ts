@@ -23,7 +23,7 @@ const TRY_MS = 4000;
 /** How often the gateway that the machine joined is tried first again. */
 const RETURN_MS = 60_000;
 
-/** The way to any gateway of a pool: the one that the machine joined, or the next while that is silent. */
+/** A link to any gateway of a pool: the home gateway, or the next one while that is silent. */
 export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
   const { home, others, clock } = deps;
   const links = new Map<string, RegistryLink>();
@@ -111,7 +111,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
 const isFinal = ({ kind }: EnrollOutcome) =>
   kind !== 'unreachable' && kind !== 'busy' && kind !== 'garbage';
 
-/** Null once the time is up. */
+/** The limits for the next of `count` gateways; null once the time is up. */
 function limitedTo(limits: SendLimits, passedMs: number, count: number): SendLimits | null {
   const leftMs = limits.timeoutMs - passedMs;
   if (leftMs <= 0) return null;

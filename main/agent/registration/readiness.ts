@@ -15,8 +15,8 @@ const PATIENCE_MS = 3000;
 const POLL_MS = 50;
 
 /**
- * Resolves once engine and GPUs are known, or take too long. A machine that reports too early, without
- * them, fails its verification and is checked again only after a while.
+ * Resolves once engine and GPUs are known, or after `PATIENCE_MS`. A machine that reports without them fails
+ * verification and is checked again only after a while.
  */
 export async function untilReady(
   { engines, telemetry, clock }: ReadinessSources,

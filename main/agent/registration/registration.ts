@@ -34,7 +34,7 @@ export type JoinResult =
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
-/** The registry that this machine reports to, and how that is changed. */
+/** The registry that this machine reports to, and the operations that change it. */
 export interface Registration extends Pick<
   RegistrySession,
   'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
@@ -42,7 +42,7 @@ export interface Registration extends Pick<
   start(): void;
   view(): RegistrationView;
   join(line: JoinLine): Promise<JoinResult>;
-  /** Goes back to the registry of this process. */
+  /** Returns to the registry of this process. */
   leave(): Promise<void>;
   /** Applies settings that name another registry or another token. */
   configure(configured: Configured): Promise<void>;
@@ -145,7 +145,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   };
 }
 
-/** The first of the addresses, or the one that the settings name; else why there is none. */
+/** The first address, or the one that the settings name; otherwise why there is none. */
 function homeOf(origins: readonly (string | null)[], fixed: string | null): string | LinkProblem {
   const [first] = origins;
   if (first === undefined || first === null) return BAD_URL;
@@ -163,7 +163,7 @@ async function enrollAt(
   return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
 }
 
-/** Saves an enrolment; returns a problem, or null. */
+/** Saves an enrolment; returns a problem or null. */
 async function keep(
   registryUrl: string,
   token: string,

@@ -17,7 +17,7 @@ export interface RegistrationView {
   readonly standing: RegistryView | null;
   /** The last problem, human-readable; null once it is solved. */
   readonly problem: LinkProblem | null;
-  /** Milliseconds by which this machine's clock had to be corrected. */
+  /** Milliseconds by which the time in messages is corrected. */
   readonly clockOffsetMs: number;
 }
 

@@ -17,14 +17,14 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 /** Tells a gateway that its token was refused, not its caller's API key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
-/** `stranger`: may ask for a proof of this agent's identity, and for nothing else. */
+/** `stranger`: may only ask for a proof of this agent's identity. */
 export type CallerAccess =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };
 
 /**
  * Refuses a foreign `Host` (DNS rebinding), browser pages and a wrong token. Other machines without a token are
- * strangers: a gateway shows its token only once the agent has proved its key.
+ * strangers: a gateway sends its token only after the agent has proved its key.
  */
 export function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
   const error = foreignSender(req, rules);

@@ -20,7 +20,7 @@ export interface AnswerCount {
   readonly decodeTps: number | null;
 }
 
-/** Counts answers and tokens, across restarts. */
+/** Counts answers and tokens across restarts. */
 export interface Counters {
   view(): Served;
   asked(model: string): void;

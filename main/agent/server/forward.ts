@@ -186,7 +186,7 @@ class Forward implements ResponseListener {
     this.#finish({ kind: 'broken' });
   }
 
-  /** A response that has begun is cut, so that it does not look complete. */
+  /** A response that has begun is cut off, so that it does not look complete. */
   #sendError(error: AgentError): void {
     if (this.#res.headersSent) this.#res.destroy();
     else sendError(this.#res, error);

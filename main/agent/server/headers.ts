@@ -27,7 +27,7 @@ export function callerHeaders(engine: ResponseHeaders): Record<string, string> {
   return { 'cache-control': 'no-store', ...NOSNIFF, ...passedHeaders(engine, TO_CALLER) };
 }
 
-/** Larger bodies are not parsed for their model, which would block the event loop. */
+/** The model is not read from larger bodies: parsing them would block the event loop. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
 /** The `model` of a request body; null if it has none or is too large. */

@@ -21,7 +21,7 @@ export function proofBody(
   return { status, id, signature, ...(model === null ? { model } : {}) };
 }
 
-/** Signs `nonce`, which is null if the request has none. Returns null for a malformed one. */
+/** Signs `nonce`, which is null if the request has none. Returns null for a malformed nonce. */
 export function healthBody(
   { identity, engine, record }: HealthFacts,
   nonce: string | null,
@@ -30,7 +30,7 @@ export function healthBody(
   const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
   if (nonce !== null && signature === null) return null;
   return {
-    // The agent's own status: it is `ok` whenever it answers, unless a model is still loading.
+    // The agent's own status: `ok` whenever it answers, unless a model is still loading.
     status: record.engine_health.status === 'loading' ? 'loading' : 'ok',
     engine_health: record.engine_health,
     model: loadedModel(engine, record),

@@ -11,7 +11,7 @@ import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from '
 
 export interface EngineTarget {
   readonly origin: string;
-  /** Path in front of `/v1`. */
+  /** Path before `/v1`. */
   readonly basePath: string;
   /** `Authorization` for the engine; null if the owner has set none. */
   readonly authorization: string | null;
@@ -43,11 +43,11 @@ export interface Inference {
   lastEndedTicks(): number | null;
   /** Aborts all running requests. */
   endAll(): void;
-  /** Answers with an error the requests that the engine has not begun to answer. */
+  /** Answers the requests that the engine has not begun to answer with an error. */
   endUnanswered(): void;
 }
 
-/** On a slow machine the first token of a long prompt may take minutes. */
+/** Time without data: on a slow machine the first token of a long prompt may take minutes. */
 const SILENCE_MS = 600_000;
 const MODELS_SILENCE_MS = 10_000;
 
@@ -79,7 +79,7 @@ function wrongType(path: string): AgentError {
   return { status: 415, code: 'unsupported_media_type', message };
 }
 
-/** The one route whose bodies are forms. */
+/** The only route whose bodies are forms. */
 export const FORM_PATH = '/v1/audio/transcriptions';
 
 export function createInference(deps: InferenceDeps): Inference {

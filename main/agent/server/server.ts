@@ -35,13 +35,13 @@ export interface HealthBodies {
   readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
 
-/** Can be bound to other addresses while requests run. */
+/** An HTTP server that can be moved to other addresses while requests run. */
 export interface AgentServer {
   /** Replaces the address; a port that cannot be bound does not affect the others. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
   /** Retries the ports that could not be bound. */
   retry(): Promise<readonly AgentPort[]>;
-  /** Stops listening; cuts off the requests that still run after `graceMs`. */
+  /** Stops listening; cuts off requests that are still running after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -148,7 +148,7 @@ const INTERNAL: AgentError = {
   message: 'Something went wrong in the agent; see its log.',
 };
 
-/** Access is checked before anything else is said about a route. */
+/** Access is checked first, so that strangers learn nothing about routes. */
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,

@@ -16,7 +16,7 @@ export function createNoMeter(): Meter {
   return { see() {}, slowed() {}, count: () => ({ tokens: 0, decodeTps: null }) };
 }
 
-/** Larger responses are not parsed, which would block the event loop. */
+/** Larger responses are not parsed: that would block the event loop. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
 /** For a JSON response: takes the tokens from its `usage`. */
@@ -50,7 +50,7 @@ const MAX_TPS = 5000;
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
 const LF = 0x0a;
 
-/** For server-sent events: takes the tokens from `usage`, or counts one for each event with content. */
+/** For server-sent events: takes the tokens from `usage`, or counts one per event with content. */
 export function createStreamMeter(): Meter {
   let events = 0;
   let usage: number | null = null;
@@ -82,7 +82,7 @@ export function createStreamMeter(): Meter {
       let from = 0;
       for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
         keep(chunk.subarray(from, at));
-        // Latin-1 is enough: the names that are searched for are ASCII.
+        // Latin-1 is enough: the member names searched for are ASCII.
         if (!isTooLong) line(rest.take().toString('latin1'), ticks);
         isTooLong = false;
         from = at + 1;

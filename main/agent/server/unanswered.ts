@@ -14,7 +14,7 @@ export interface UnansweredRequests {
   giveUp(): void;
 }
 
-/** After this time without an answer the engine is checked. */
+/** The engine is checked after this time without an answer. */
 const QUIET_MS = 5000;
 
 /** `onQuiet` is called for each request that has waited for `QUIET_MS`. */

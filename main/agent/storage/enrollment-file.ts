@@ -19,7 +19,7 @@ export interface SavedEnrollment {
   /** The provider id of that enrolment, which is not valid for another key. */
   readonly id: string;
   readonly gatewayToken: string;
-  /** SHA-256 of the enrolment token, hex: a token that stays in the environment is not used twice. */
+  /** SHA-256 of the enrolment token, in hex: a token that stays in the environment is not used twice. */
   readonly tokenDigest: string;
   /** As that gateway last announced it; left out if it is in no pool. */
   readonly pool?: { readonly id: string; readonly registries: readonly string[] } | undefined;
@@ -71,7 +71,7 @@ export function createEnrollmentFile(
   };
 }
 
-/** What is stored of an enrolment token. */
+/** The SHA-256 of an enrolment token, in hex. */
 export function tokenDigest(token: string): string {
   return digestOf(token).toString('hex');
 }

@@ -28,8 +28,8 @@ export interface OpenedIdentity {
 const FILE = 'agent-key.pem';
 
 /**
- * The identity in `directory`, created at the first start. A key that cannot be read is renamed and a new
- * one created: the machine is then another provider and must be enrolled again.
+ * The identity in `directory`, created at the first start. An unreadable key is renamed and a new one created: the
+ * machine then has a new provider id and must be enrolled again.
  */
 export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
   const path = join(directory, FILE);

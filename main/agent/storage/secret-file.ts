@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { codeOf } from '../../platform/errors.ts';
 import { asideName, replaceFile, replaceFileAsync } from '../../platform/files.ts';
 
-/** For the owner: what happened to a file, and what to do about it. */
+/** For the owner: what happened to a file, and the remedy. */
 export interface FileWarning {
   readonly happened: string;
   readonly remedy: string;

@@ -7,12 +7,12 @@ import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 export interface Sequence {
   /** Waits for the disk once per block. */
   next(): Promise<number>;
-  /** The registry has already accepted `last`: continues from there. */
+  /** Continues after `last`, which the registry has already accepted. */
   countOnFrom(last: number): void;
 }
 
 const FILE = 'agent-sequence';
-/** Numbers that are reserved on disk at a time: with a heartbeat every 15 s, one write in four hours. */
+/** Numbers reserved on disk at a time: with a heartbeat every 15 s, one write in four hours. */
 const BLOCK = 1000;
 /** No registry has received this many messages; adopting a higher number would exhaust the range. */
 const MAX_FOLLOWED = 2 ** 52;

@@ -9,13 +9,13 @@ function jsonIn(text: string): unknown {
   return start < 0 ? undefined : parseJson(text.slice(start));
 }
 
-/** amd-smi prints an array, or since ROCm 7 an object that holds one. */
+/** amd-smi prints an array, or since ROCm 7 an object that contains one. */
 function amdSmiCards(text: string): readonly unknown[] {
   const json = jsonIn(text);
   return listOf(isObject(json) ? json['gpu_data'] : json);
 }
 
-/** A value of amd-smi, with or without its unit. */
+/** Reads a value of amd-smi, with or without a unit. */
 function quantity(value: unknown): number | null {
   return numberOf(memberOf(value, 'value') ?? value);
 }
@@ -63,7 +63,7 @@ export function parseAmdSmiStatic(text: string): readonly AmdName[] {
   });
 }
 
-/** Options for everything that `parseRocmSmi` reads. */
+/** The options for everything that `parseRocmSmi` reads. */
 export const ROCM_SMI_ARGS = [
   '--showuse',
   '--showmemuse',
@@ -77,8 +77,7 @@ export const ROCM_SMI_ARGS = [
 ] as const;
 
 /**
- * Reads `rocm-smi … --json`, whose field names differ in case between versions; null if the output is
- * something else.
+ * Reads `rocm-smi … --json`, whose field names differ in case between versions; null if the output is something else.
  */
 export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
   const json = jsonIn(text);

@@ -3,10 +3,10 @@ export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
 /** An accelerator as its driver describes it. Null means unknown; 0 was measured. */
 export interface GpuDevice {
-  /** Identifies the card across restarts: NVIDIA's UUID, else its PCI address, never its position. */
+  /** Identifies the card across restarts: NVIDIA's UUID, otherwise its PCI address, never its position. */
   readonly key: string;
   readonly vendor: GpuVendor;
-  /** As `parsePciAddress` writes it. */
+  /** In the form of `parsePciAddress`. */
   readonly pciAddress: string | null;
   readonly name: string | null;
   /** MiB, as all drivers report it. */
@@ -15,12 +15,12 @@ export interface GpuDevice {
   readonly memoryFreeMb: number | null;
   /** Percent of the time in which the chip was busy. */
   readonly utilGpu: number | null;
-  /** Percent of the time in which the memory was read or written; not how full it is. */
+  /** Percent of the time in which the memory was read or written, not how full it is. */
   readonly utilMemory: number | null;
   readonly temperatureC: number | null;
   readonly powerW: number | null;
   readonly gpuCores: number | null;
-  /** NVIDIA's compute capability, such as `8.9`: identifies the family of a chip that is in no table. */
+  /** NVIDIA's compute capability, such as `8.9`: identifies the family of a chip that no table lists. */
   readonly computeCapability: string | null;
   /** The accelerator uses the machine's own memory. */
   readonly isUnified: boolean;
@@ -55,7 +55,7 @@ export interface GpuReading {
 /** Reads accelerators in the background. */
 export interface GpuCollector {
   start(): void;
-  /** Returns at once, without access to a driver. */
+  /** Returns the last reading at once; does not call a driver. */
   read(): GpuReading;
   /** Resolves when no round is in progress. */
   settled(): Promise<unknown>;
@@ -93,7 +93,7 @@ export function isLive(device: GpuDevice): boolean {
   return LIVE_NAMES.some((name) => device[name] !== null);
 }
 
-/** A card without readings; every reader overrides what its source reports. */
+/** A card without readings; each reader overrides what its source reports. */
 export const UNREAD = {
   ...NO_VALUES,
   pciAddress: null,

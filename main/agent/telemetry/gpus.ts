@@ -46,7 +46,7 @@ const NO_GPU: Problem = {
     'If this machine has one, install its driver and its tool; in a container, pass the GPU through.',
 };
 
-/** The cards of the library, completed by the vendors' own readers, in the order of the vendors. */
+/** The library's cards completed by the vendors' own readers, in the order of the vendors. */
 export function mergedReading(library: GpuReading, own: readonly GpuReading[]): GpuReading {
   const readings = own.map(({ devices }) => devices).flat();
   const isSame = (card: GpuDevice, device: GpuDevice) =>
@@ -84,7 +84,7 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
   };
 }
 
-/** Tools without PCI addresses list a vendor's cards in the order of the bus. */
+/** Tools that print no PCI addresses list a vendor's cards in bus order. */
 function placeOf(card: GpuDevice, among: readonly GpuDevice[]): number {
   return among.filter(({ vendor }) => vendor === card.vendor).indexOf(card);
 }

@@ -31,7 +31,7 @@ const ANSWER_MS = 300_000;
 const BASIC_FIELDS = ['index', 'uuid', 'pci.bus_id'];
 /** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
 const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'];
-/** The values that systeminformation may have, by nvidia-smi's names; the name is last, it may hold a comma. */
+/** nvidia-smi's fields for values that systeminformation may have; the name is last because it may contain a comma. */
 const FIELD_OF = {
   memoryTotalMb: 'memory.total',
   memoryUsedMb: 'memory.used',
@@ -184,7 +184,7 @@ export function parseNvidiaRow(
     temperatureC: number('temperatureC'),
     powerW: number('powerW'),
     computeCapability: knownText(cell('compute_cap')),
-    // Chips without memory of their own answer N/A, and so do partitioned cards to a container.
+    // Chips without memory of their own print N/A, and so do partitioned cards in a container.
     isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
     // A working card prints `[N/A]` for single fields; a lost one prints its fault in most fields that do not identify
     // it.

@@ -15,7 +15,7 @@ const DRM = '/sys/class/drm';
 /** Names the source of values. */
 export const SYSFS = 'sysfs';
 
-/** The graphics cards of a vendor, by its PCI id such as `0x1002`. */
+/** The graphics cards of a vendor; `vendorId` is its PCI id, such as `0x1002`. */
 export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<SysfsCard[]> {
   const cards: SysfsCard[] = [];
   const names = await files.names(DRM);
@@ -35,7 +35,7 @@ export async function fileNumber(files: KernelFiles, path: string): Promise<numb
   return text === null ? null : numberOf(text);
 }
 
-/** Temperature of the card's only sensor, or of the one at the edge of the chip, and its power. */
+/** Temperature in °C, from the card's only sensor or the one labelled edge, and power in W. */
 export async function sysfsHwmon(
   files: KernelFiles,
   { path }: SysfsCard,
@@ -77,7 +77,7 @@ export interface KernelFiles {
   accessedMs(path: string): Promise<number | null>;
 }
 
-/** `root` is `/`, or that of a copied tree. */
+/** `root` is `/`, or the root of a copied tree. */
 export function createKernelFiles(root: string): KernelFiles {
   return {
     async text(path) {

@@ -10,7 +10,7 @@ export interface Tailnet {
 
 export interface TailnetWatch {
   start(): void;
-  /** Null if there is none, or it is switched off. */
+  /** Null if there is none or it is switched off. */
   read(): Tailnet | null;
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
   };
 }
 
-/** Reads `tailscale status --json`: it lists addresses even while stopped, so the state decides. */
+/** Reads `tailscale status --json`; null unless it is running, because it lists addresses even while stopped. */
 export function parseTailscale(text: string): Tailnet | null {
   const status = parseJson(text);
   const isUp =

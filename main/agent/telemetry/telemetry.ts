@@ -14,7 +14,7 @@ import { createLibrary, type HostMemory } from './systeminformation.ts';
 import { createTailnetWatch, type Tailnet } from './tailnet.ts';
 import { createStartTool, type StartTool, type ToolWorld } from './tool-process.ts';
 
-/** A snapshot of this machine. */
+/** A snapshot of this machine's hardware and its load. */
 export interface Telemetry {
   readonly gpus: GpuReading;
   readonly cores: CpuCores;
@@ -39,7 +39,7 @@ export interface TelemetryWatch {
 
 interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
-  /** Root of the kernel's file tree; other than `/` only in tests. */
+  /** Root of the kernel's file tree; not `/` only in tests. */
   readonly root?: string;
   readonly intervalMs?: number;
   /** Runs one of our files as a process that can be killed; by default, under plain Node. */
@@ -133,7 +133,7 @@ interface CpuCores {
   readonly efficiency: number;
 }
 
-/** A processor of which only the number of cores is known. */
+/** For a processor of which only the number of cores is known. */
 function uniformCores(total: number): CpuCores {
   return { total, performance: total, efficiency: 0 };
 }

@@ -58,7 +58,7 @@ export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
   return toolEnv;
 }
 
-/** Longer output on standard error is cut. */
+/** Longer output on standard error is cut off. */
 const MAX_STDERR_CHARS = 2000;
 
 /** Each tool gets its own process group, so that no grandchild survives it. */
@@ -140,7 +140,7 @@ export interface ToolEdges {
 /** How long to wait for a killed tool. */
 const KILL_WAIT_MS = 1000;
 
-/** Runs a tool to its end, within its limits of time and size, or until `signal` aborts. */
+/** Runs a tool until it exits, exceeds its time or size limit, or `signal` aborts. */
 export async function runTool(
   { command, args, timeoutMs, maxBytes }: ToolCall,
   { startTool, clock }: ToolEdges,
@@ -189,7 +189,7 @@ function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
   return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text), text };
 }
 
-/** How a tool ended, with its last output. */
+/** How a tool exited, with its last output. */
 function exitWords(code: number | null, said: string): string {
   const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
   const words = excerpt(said);

@@ -6,7 +6,7 @@ const LABEL = 'switchyard';
 interface LaunchdUser {
   readonly home: string;
   readonly uid: number;
-  /** Of the data directory that the service uses. */
+  /** In the data directory that the service uses. */
   readonly logDirectory: string;
 }
 

@@ -2,7 +2,7 @@
 export interface Program {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
-  /** Null: the default of the user that the service runs as. */
+  /** Null: the default for the user that the service runs as. */
   readonly dataDirectory: string | null;
 }
 
@@ -11,7 +11,7 @@ export interface Service {
   readonly file: string;
   readonly text: string;
   readonly encoding: 'utf8' | 'utf16le';
-  /** Fails where the manager does not run; null for one that always does. */
+  /** Fails if the manager is not running; null for one that always is. */
   readonly reachable: CommandLine | null;
   /** Run before the file of an earlier installation is replaced; failures are ignored. */
   readonly replaces: readonly CommandLine[];
@@ -25,7 +25,7 @@ export interface Service {
   readonly isActive: CommandLine;
   /** Shown to the user after the installation. */
   readonly notes: readonly string[];
-  /** Shows the log or names its place, as in `journalctl --user -u switchyard`. */
+  /** The log's path, or the command that shows it, as in `journalctl --user -u switchyard`. */
   readonly log: string;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Program, Service } from './manager.ts';
 
-/** Of the user who installs it, or of the whole machine. */
+/** For the installing user, or for the whole machine. */
 type Scope = 'user' | 'system';
 
 const NAME = 'switchyard.service';
@@ -44,7 +44,7 @@ function service(program: Program, scope: Scope, file: string, notes: readonly s
   };
 }
 
-/** Stopping takes up to 30 s, in which running requests may finish. */
+/** More than the 30 s for which running requests may go on. */
 const STOP_SECONDS = 45;
 
 export function systemdUnit({ command, dataDirectory }: Program, scope: Scope): string {
@@ -107,7 +107,7 @@ const SYSTEM_HARDENING = [
   '# Left out: PrivateDevices and ProtectClock, which hide the GPU; MemoryDenyWriteExecute, which V8 cannot work under.',
 ];
 
-/** A word of a unit file (systemd.syntax(7)). */
+/** Quotes a word of a unit file (systemd.syntax(7)). */
 const quoted = (word: string) => `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
 /** Directories that a system unit cannot see. */

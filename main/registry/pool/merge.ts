@@ -62,7 +62,7 @@ function isOtherVerdict(theirs: StoredProvider, mine: StoredProvider): boolean {
   return JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
 }
 
-/** Whether `a` is as new as `b`, or newer. */
+/** Whether `a` is at least as new as `b`. */
 function isAfter(a: ProviderInPool | undefined, b: ProviderInPool | undefined): boolean {
   if (a === undefined || b === undefined) return b === undefined;
   return a.generation === b.generation ? a.fence >= b.fence : a.generation > b.generation;

@@ -4,7 +4,7 @@ import type { Lease, Pool } from '../store/postgres/pool-client.ts';
 import type { PoolChanges } from '../store/postgres/protocol.ts';
 import type { StoreChange } from '../store/store.ts';
 
-/** This registry as one of several on the same database. */
+/** This registry's part in a pool. */
 export interface PoolSharing {
   readonly pool: Pool;
   /** Whether this gateway is the one that records silence and removes machines. */

@@ -59,7 +59,7 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   }
 
   worker.on('message', onReply);
-  // The message may quote what was being written; the error's name does not.
+  // Only the error's name: its message may quote the data that was being written.
   worker.on('error', (error) => log('error', 'store_crashed', { error: nameOf(error) }));
   worker.on('exit', onExit);
 

@@ -36,7 +36,7 @@ type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: St
 /** Another program holds a lock either briefly or for long, so waiting longer gains nothing. */
 const BUSY_MS = 500;
 
-/** Opens or creates the file; a damaged one is renamed and a fresh one created. */
+/** Opens or creates the file; a damaged one is renamed and a new one created. */
 export function openDatabase(path: string, nowMs: number): OpenedDatabase {
   const first = attempt(path, nowMs);
   if (first.kind !== 'damaged') return first;
@@ -73,13 +73,13 @@ function attempt(path: string, nowMs: number): Attempt {
   }
 }
 
-/** Checks, migrates and reads. Nothing is written before the schema is known to be one of ours. */
+/** Checks, migrates and reads the database. Nothing is written before the schema is known to be one of ours. */
 function ready(db: Database, path: string, nowMs: number): Attempt {
   // So that a damaged page is found now rather than in a later query.
   db.pragma('cell_size_check = ON');
   if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
     return { kind: 'damaged', failure: { kind: 'damaged', code: 'quick_check' } };
-  // Each commit reaches the disk itself, through its cache too (macOS needs `fullfsync`).
+  // Each commit is flushed to the disk, through its write cache (macOS needs `fullfsync`).
   db.pragma('synchronous = FULL');
   db.pragma('fullfsync = ON');
   db.pragma('foreign_keys = ON');
@@ -134,7 +134,7 @@ function unusable(failure: StoreFailure, path: string): OpenedDatabase {
   return { kind: 'unusable', reason: unusableReason(failure), message: explain(failure, path) };
 }
 
-/** Opening a pipe would block for ever, and a device cannot hold a database. */
+/** Opening a pipe would block forever, and a device cannot hold a database. */
 function isFileOrNothing(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
 }
@@ -154,7 +154,7 @@ function makePrivate(path: string): void {
 /** Renames the file with its side files, under names that SQLite still associates. */
 function setAside(path: string, nowMs: number): string {
   const aside = asideName(path, nowMs);
-  // The database first: a crash in between leaves a log without its file, which SQLite drops.
+  // The database first: a crash in between leaves a log without its database, which SQLite discards.
   for (const suffix of ['', '-wal', '-shm', COUNT_SUFFIX])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
@@ -169,8 +169,8 @@ function close(db: Database | null): void {
 }
 
 /**
- * The steps from an empty file to this version's schema, forward only. Step n sets `user_version` n; a
- * released step is never changed, new ones are added at the end.
+ * The steps from an empty file to this version's schema, forward only. Step n sets `user_version` n. A released step is
+ * never changed; new ones are added at the end.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE providers (

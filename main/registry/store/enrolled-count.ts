@@ -10,11 +10,11 @@ export const COUNT_SUFFIX = '.machines';
  * valid database with fewer machines; only this note tells it from one whose machines were removed.
  */
 export interface EnrolledCount {
-  /** Runs `write`, which commits `changes` or throws. */
+  /** Runs `write`, which commits `changes` or throws, and updates the count. */
   around(changes: Iterable<StoreChange>, write: () => void): void;
 }
 
-/** `ids` are those of the machines in the database. */
+/** `ids` are the machines in the database. */
 export function createEnrolledCount(databasePath: string, ids: Iterable<string>): EnrolledCount {
   const path = databasePath + COUNT_SUFFIX;
   const held = new Set(ids);
@@ -67,7 +67,7 @@ function heldAfter(changes: Iterable<StoreChange>): ReadonlyMap<string, boolean>
   return isHeld;
 }
 
-/** Null if nothing is noted. */
+/** The saved number of machines; null if there is none. */
 export function notedCount(databasePath: string): number | null {
   try {
     const text = readTextFile(databasePath + COUNT_SUFFIX)?.trim() ?? '';

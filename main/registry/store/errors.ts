@@ -2,8 +2,8 @@ import { codeOf } from '../../platform/errors.ts';
 export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
 
 /**
- * The class of a database or file error. `damaged`: the file is renamed at the next start; `refused`: the
- * change itself cannot be stored, the database is intact.
+ * The class of a database or file error. `damaged`: the file is renamed at the next start. `refused`: the change itself
+ * cannot be stored, but the database is intact.
  */
 type FailureKind =
   Exclude<UnusableReason, 'newer_schema'> | 'no_file' | 'no_folder' | 'damaged' | 'refused';

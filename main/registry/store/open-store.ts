@@ -43,7 +43,7 @@ export async function openStore(
   return { kind: 'open', store, state, warning };
 }
 
-/** Beside this file, with the same extension: `.ts` unbuilt, `.js` in the bundle. */
+/** Next to this file, with the same extension: `.ts` from source, `.js` in the bundle. */
 function workerUrl(): URL {
   return new URL(`./store-worker${extname(import.meta.filename)}`, import.meta.url);
 }

@@ -2,8 +2,8 @@ import type { UnusableReason } from './errors.ts';
 import type { StoreChange, StoredEvent, StoredState, WriteResult } from './store.ts';
 
 /*
- * Messages between the registry's thread and the database thread. They keep their order, so a read sees
- * every write that was sent before it, and a close comes after all of them.
+ * Messages between the registry's thread and the database thread. They are processed in order, so a read sees every
+ * earlier write, and a close comes after all of them.
  */
 
 export interface StoreWorkerData {
@@ -29,7 +29,7 @@ export type StoreRequest =
   | EventsRequest
   | { readonly kind: 'close' };
 
-/** The writes of one transaction are answered together. */
+/** The result of one write; those of a transaction are answered together. */
 export interface SettledWrite {
   readonly id: number;
   readonly result: WriteResult;
@@ -63,6 +63,6 @@ export type StoreReply =
       readonly kind: 'events';
       readonly id: number;
       readonly events: readonly StoredEvent[];
-      /** Why there are no events; null when they could be read. */
+      /** Why there are no events; null if they could be read. */
       readonly problem: string | null;
     };

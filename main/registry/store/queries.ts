@@ -29,7 +29,7 @@ export interface Writer {
   events(providerId: string, limit: number): readonly StoredEvent[];
 }
 
-/** `path` is that of the file `db`. */
+/** `path` is the file of `db`. */
 export function createWriter(db: Database, path: string): Writer {
   const apply = createApply(db);
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
 import { type StoredProvider, UNVERIFIED } from './store.ts';
 
-/* The rows of the tables as they are read back: a file is untrusted input. */
+/* The schemas of table rows read back: a file is untrusted input. */
 
 /** Range of a Date (ECMA-262, 21.4.1.1). */
 const wallMs = z.int().min(0).max(8.64e15);
@@ -69,8 +69,8 @@ export interface DamagedPart {
 }
 
 /**
- * A record or verification that cannot be read is treated as missing: the next heartbeat and check restore
- * it, while a lost enrolment would need a person.
+ * An unreadable record or verification is treated as missing: the next heartbeat and check restore it, while a lost
+ * enrolment would need a person.
  */
 export function providerOf(row: ProviderRow): {
   readonly provider: StoredProvider;

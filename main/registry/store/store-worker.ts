@@ -9,7 +9,7 @@ import { explain, failureOf } from './errors.ts';
 import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
 import { createWriter, type Writer } from './queries.ts';
 
-/* The database thread, so that no query and no disk can block the gateway. */
+/* The database thread, so that no query and no slow disk can block the gateway. */
 
 /** Messages per transaction, as acknowledgements wait for all of it. */
 const MAX_BATCH = 10;

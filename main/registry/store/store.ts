@@ -1,14 +1,11 @@
 import type { AgentRecord, Check, ProviderEvent, VerificationState } from '#shared/provider.ts';
 
-/** A provider on disk; everything else is computed from it. Times are wall-clock ms since the epoch. */
+/** A provider as stored. Times are wall-clock ms since the epoch. */
 export interface StoredProvider {
   readonly id: string;
   /** The 32 raw bytes of the ed25519 public key, base64url. */
   readonly publicKey: string;
-  /**
-   * Salt of the agent's bearer token, which is HMAC(gateway secret, id + salt): the database holds no
-   * secret.
-   */
+  /** Salt of the agent's bearer token, which is HMAC(gateway secret, id + salt): the database holds no secret. */
   readonly tokenSalt: string;
   readonly enrolledAt: number;
   /** The highest sequence accepted. */
@@ -27,7 +24,7 @@ export interface StoredProvider {
 export interface ProviderInPool {
   /** Rises with each enrolment and material change. */
   readonly generation: number;
-  /** Of the lease under which the verification was made. */
+  /** The fence of the lease under which the verification was made. */
   readonly fence: number;
   /** The agent of this gateway's process, which no other gateway sees. */
   readonly isOwn: boolean;
@@ -117,7 +114,7 @@ export interface Store {
  * with what another gateway has written.
  */
 export type WriteResult =
-  /** `revision` is that of a shared database. */
+  /** `revision`: of a shared database. */
   | { readonly kind: 'written'; readonly revision?: number }
   | { readonly kind: 'unwritten'; readonly message: string }
   | Superseded;

@@ -29,8 +29,8 @@ export interface CandidateFacts {
 }
 
 /**
- * The agent URL, then the tailnet hostname, the machine hostname and the address of the last heartbeat on
- * the agents' port. Duplicates are tried once.
+ * The agent URL, then the tailnet hostname, the machine's hostname and the address of the last heartbeat, each with the
+ * agents' port. Duplicates are tried once.
  */
 export function candidatesOf(
   { record, lastHeartbeatIp }: CandidateFacts,
@@ -85,7 +85,7 @@ function fromIp(text: string, hostPort: number): AddressCandidate | null {
   return { kind: 'usable', source: 'heartbeat_ip', origin: `http://${host}:${hostPort}` };
 }
 
-/** Shortens foreign text to one line. */
+/** Shortens text from outside to one line. */
 export function readable(text: string): string {
   const plain = visible(text);
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;

@@ -44,7 +44,7 @@ export interface RunEdges {
   /** A fresh random number of at least 128 bits, in hex. */
   readonly newNonce: () => string;
   readonly rules: AddressRules;
-  /** Replaces the system's certificate authorities; PEM. */
+  /** PEM; replaces the system's certificate authorities. */
   readonly ca?: string;
 }
 
@@ -64,7 +64,7 @@ export interface RunOrder {
 /** Limit for a whole run. */
 const RUN_TIMEOUT_MS = 60_000;
 
-/** Runs all checks of a provider (docs/agent-protocol.md); null when it was aborted. */
+/** Runs all checks of a provider (docs/agent-protocol.md); null if it was aborted. */
 export async function runChecks(
   order: RunOrder,
   edges: RunEdges,
@@ -127,7 +127,7 @@ function policyFor(
   };
 }
 
-/** The agent URL first, then by latency. */
+/** Sorts by latency, with the agent URL first. */
 function inOrder(proved: readonly Proved[]): readonly Proved[] {
   const rank = ({ reached }: Proved) => (reached.source === 'agent_url' ? -1 : reached.latencyMs);
   return proved.toSorted((a, b) => rank(a) - rank(b));

@@ -17,7 +17,7 @@ export interface Deadlines {
 interface Entry {
   readonly id: string;
   readonly ticks: number;
-  /** Of two deadlines at the same time the one that was set first comes first. */
+  /** Breaks ties: the deadline that was set first comes first. */
   readonly turn: number;
 }
 

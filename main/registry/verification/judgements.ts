@@ -36,7 +36,7 @@ export function reportsNoModel(answer: PinnedResult): boolean {
 /** Words by which engines report that they are not ready yet (llama.cpp, vLLM, SGLang, TGI). */
 const LOADING = /\b(loading|starting|warming)\b/i;
 
-/** Judges the answer to `GET /health?nonce=`: the signature before the content. */
+/** Judges the answer to `GET /health?nonce=`, its signature before its content. */
 export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
@@ -74,7 +74,7 @@ export function judgeModels(answer: PinnedResult, model: string): Judgement {
   return { result: 'model_mismatch', error };
 }
 
-/** Engines send one word; anything longer is cut. */
+/** Engines send one word; anything longer is truncated. */
 const MAX_OWNER_LENGTH = 100;
 
 /** The `owned_by` of a listed model; null if the list has none. */
@@ -139,7 +139,7 @@ function statusWords({ status, headers }: Answered): string {
   return status >= 300 && status < 400 ? `redirect refused (HTTP ${status})` : `HTTP ${status}`;
 }
 
-/** The status of an answer that the agent passed on. */
+/** The status of an engine's answer that the agent forwarded. */
 function engineWords(answer: Answered): string {
   const words = statusWords(answer);
   return words === 'HTTP 401' ? 'the engine requires a key (HTTP 401)' : words;
@@ -170,7 +170,7 @@ export type CheckResult =
   /** The test inference was not answered in time. */
   | 'timeout';
 
-/** An address that was proved to be the provider's. */
+/** An address that has been proved to be the provider's. */
 export interface ProvedAddress {
   readonly source: CandidateSource;
   readonly latencyMs: number;
@@ -230,7 +230,7 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
 
 export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
 
-/** The entries of a test inference that was left out; they are shown as missing. */
+/** The entries of a test inference that was not run; they are shown as missing. */
 export const SPARED: readonly Finding[] = [CHECKS.inference, CHECKS.latency].map((name) =>
   findingOf(name, { result: 'spared', error: CHECK_MISSING }),
 );

@@ -45,7 +45,7 @@ export interface Proved {
   readonly origin: string;
   readonly to: CheckedUrl;
   readonly reached: ProvedAddress;
-  /** A test inference would load a model that nobody asked for. */
+  /** No model is loaded: a test inference would load one unasked. */
   readonly isUnloaded: boolean;
 }
 
@@ -112,7 +112,7 @@ function healthDetail({ origin, source }: AddressCandidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 
-/** How a test inference's entry names its target. */
+/** The target of a test inference, as shown in its entry. */
 export function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
@@ -168,7 +168,7 @@ interface Question {
   readonly json?: unknown;
 }
 
-/** Sends one request to a checked address and measures its time; with `json` a test inference. */
+/** Sends one request to a checked address and measures its duration; with `json` it is a test inference. */
 async function ask(
   { clock, signal, ca }: Probing,
   to: CheckedUrl,

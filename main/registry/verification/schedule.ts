@@ -2,7 +2,7 @@ import type { StoredVerification } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';
 import type { InferenceOrder } from './checks.ts';
 
-/** A provider's runs while the process lives; times are clock ticks. */
+/** What this process remembers of a provider's runs; times are clock ticks. */
 export interface RunMemory {
   readonly startedTicks: number | null;
   readonly finishedTicks: number | null;
@@ -14,7 +14,7 @@ export interface RunMemory {
   readonly leftOut: boolean;
   /** When the last run that made, or may have made, a test inference began. */
   readonly testedTicks: number | null;
-  /** Something has changed since the last run began. */
+  /** Something has changed since the last run started. */
   readonly pulled: boolean;
   /** The owner has requested a run. */
   readonly requested: boolean;
@@ -37,7 +37,7 @@ const INFERENCE_MS = 1_800_000;
 /** Pauses after the first consecutive failed run, the second and so on; the last holds for all that follow. */
 const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
-/** A change brings a test inference forward at most once in this time, which spares the GPU. */
+/** To spare the GPU, a change brings a test inference forward at most once in this time. */
 const PULL_MS = 60_000;
 /** The same for a run without one, so that a machine whose engine starts late need not wait for a minute. */
 const PULL_UNTESTED_MS = 15_000;
@@ -101,7 +101,7 @@ function nextTestTicks({ testedTicks }: RunMemory): number {
   return testedTicks === null ? -Infinity : testedTicks + PULL_MS;
 }
 
-/** When a change brings a run forward to. */
+/** The time to which a change brings a run forward. */
 function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
   const { startedTicks, testedTicks } = memory;
   if (startedTicks === null) return -Infinity;
@@ -113,10 +113,10 @@ function isPulled({ pulled, routedFailures }: RunMemory): boolean {
   return pulled || routedFailures >= ROUTED_FAILURES_PULL;
 }
 
-/** 0.8 to 1.2, so that machines that started together do not stay in step. */
+/** A factor from 0.8 to 1.2, so that machines that started together do not stay in step. */
 const spread = (jitter: number) => 0.8 + 0.4 * jitter;
 
-/** The memory of a new process, from stored wall-clock times, which may lie in the future. */
+/** The memory of a new process, from stored wall-clock times, which may be in the future. */
 export function remembered(
   { lastCheckAt, lastInferenceAt }: StoredVerification,
   now: { readonly ticks: number; readonly wallMs: number },

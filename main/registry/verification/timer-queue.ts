@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { createDeadlines } from './deadlines.ts';
 
-/** Deadline queue for many providers on one timer. */
+/** A deadline queue for many providers with one timer. */
 export interface TimerQueue {
   /** Starts the timer. */
   open(): void;
@@ -18,7 +18,7 @@ export interface TimerQueue {
 /** `ring` is called when a deadline may have passed. */
 export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
   const later = createDeadlines();
-  /** Due, in the order of their deadlines. */
+  /** Due ids, in the order of their deadlines. */
   const ready = new Set<string>();
   const first = new Set<string>();
   let isOpen = false;

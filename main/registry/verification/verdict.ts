@@ -4,7 +4,7 @@ import type { Finding, ProvedAddress, CheckResult } from './judgements.ts';
 
 export type RunOutcome =
   | { readonly kind: 'verified'; readonly address: string }
-  /** All checks passed but the test inference, which was left out to spare the GPU. */
+  /** All checks passed except the test inference, which was left out to spare the GPU. */
   | { readonly kind: 'untested'; readonly address: string }
   | { readonly kind: 'failed' }
   /** Another machine has its address, or it serves something other than it reports. */
@@ -37,7 +37,7 @@ export function verdictOf(findings: readonly Finding[], firstInference: boolean)
   return { kind: has('model_mismatch') ? 'model_mismatch' : 'failed' };
 }
 
-/** Results that a loading engine or a full machine explains. */
+/** Results that a loading engine or a busy machine explains. */
 const EXPLAINED: ReadonlySet<CheckResult> = new Set([
   'loading',
   'busy',
@@ -66,7 +66,7 @@ function addressOf(findings: readonly Finding[]): string | null {
   return bestOf(listing.length > 0 ? listing : answering);
 }
 
-/** The same without a test inference. */
+/** The address for routing if there was no test inference. */
 function listedAddressOf(findings: readonly Finding[]): string | null {
   return bestOf(passing(CHECKS.model, findings));
 }
@@ -77,7 +77,7 @@ function passing(name: CheckName, findings: readonly Finding[]): readonly Proved
   );
 }
 
-/** The agent URL, else the address with the lowest latency. */
+/** The agent URL, otherwise the address with the lowest latency. */
 function bestOf(all: readonly ProvedAddress[]): string | null {
   const [first, ...others] = all;
   if (first === undefined) return null;

@@ -68,7 +68,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const subject = host.subject(id);
     if (subject === null) return forget(id);
     if (!subject.isReachable) return queue.set(id, clock.ticks() + RECHECK_MS);
-    // The plan may be out of date: requests were served, or a model was loaded.
+    // The plan may have changed since: requests were served, or a model was loaded.
     if (history.plan(subject).dueInMs > 0) return arm(subject);
     const controller = new AbortController();
     runs.set(id, { controller, ended: run(id, controller) });
@@ -175,7 +175,7 @@ async function verifySafely(
   }
 }
 
-/** Verifies a provider once and stores the result; null when it was aborted. */
+/** Verifies a provider once and stores the result; null if it was aborted. */
 async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise<RunEnding | null> {
   const { host, clock, log } = edges;
   const { subject, inference, lease } = order;

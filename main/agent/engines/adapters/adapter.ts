@@ -8,7 +8,7 @@ export interface Engine {
   readonly kind: Exclude<EngineKind, 'other'>;
   /** Its default ports. */
   readonly ports: readonly number[];
-  /** Path in front of its `/v1`. */
+  /** Path before its `/v1`. */
   readonly apiPath: '' | '/engines';
   /** Recognises the engine by its answers, never by its port. */
   isAt(ask: Ask): Promise<boolean>;
@@ -23,7 +23,7 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
   return models !== null && models.some(({ ownedBy }) => ownedBy === owner);
 }
 
-/** What most engines answer; `given` overrides it. */
+/** The details that most engines report; `given` overrides them. */
 export function detail(
   health: EngineAnswer,
   models: readonly EngineModel[] | null,

@@ -12,7 +12,7 @@ export type EngineKind =
   | 'docker'
   | 'other';
 
-/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer; `unresponsive` accepts connections. */
+/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer; `unresponsive`: connects, but no answer. */
 export interface EngineHealth {
   readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable' | 'unresponsive';
   readonly code: number;
@@ -27,13 +27,13 @@ export interface EngineMetrics {
   readonly generatedTokens: number | null;
 }
 
-/** Tokens, and the seconds spent on decoding them, since the engine started to count. */
+/** Decoded tokens and the seconds spent on them since the engine started counting. */
 export interface DecodeCount {
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** An engine on this machine, as last read. */
+/** The last reading of an engine on this machine. */
 export interface EngineView {
   readonly kind: EngineKind;
   /** Base of `/v1/chat/completions`; never holds credentials. */

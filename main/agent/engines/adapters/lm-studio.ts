@@ -21,7 +21,7 @@ export const lmStudio: Engine = {
   },
 };
 
-/** The models in memory, chat models before embedding models; the model list has unloaded ones too. */
+/** The models in memory, chat models before embedding models; the model list also has unloaded ones. */
 async function loadedModels(ask: Ask): Promise<readonly string[] | null> {
   const current = memberOf((await ask('/api/v1/models')).json, 'models');
   if (Array.isArray(current)) {

@@ -98,12 +98,12 @@ function countReport(tokens: number | null, seconds: number | null): DecodeRepor
   return { kind: 'count', count: { tokens, seconds } };
 }
 
-/** A speed that the engine reports itself; 0 means not measured yet. */
+/** A speed that the engine reports, in tokens per second; 0 means not measured yet. */
 export function tpsReport(tps: number | null): DecodeReport {
   return tps === null || tps <= 0 ? NO_DECODE : { kind: 'tps', tps };
 }
 
-/** The speed between two counts; null if nothing was decoded in between. */
+/** Tokens per second between two counts; null if nothing was decoded. */
 export function decodeSpeed(before: DecodeCount | null, now: DecodeCount): number | null {
   // A lower count means that the engine was restarted.
   const since = before !== null && before.tokens <= now.tokens ? before : { tokens: 0, seconds: 0 };
@@ -116,10 +116,10 @@ export function decodeSpeed(before: DecodeCount | null, now: DecodeCount): numbe
 type Samples = ReadonlyMap<string, readonly number[]>;
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?$/;
-/** Histogram buckets are most of the text and of no use here. */
+/** Histogram buckets make up most of the text and are not needed. */
 const isWanted = (name: string) => !name.endsWith('_bucket');
 
-/** The metrics of a large vLLM are some 3,000 lines; reading this many takes 20 ms. */
+/** A large vLLM has some 3,000 lines; parsing this many takes 20 ms. */
 const MAX_LINES = 32_768;
 
 /** Reads a Prometheus text (exposition format 0.0.4); lines that do not parse are skipped, as are those beyond `MAX_LINES`. */

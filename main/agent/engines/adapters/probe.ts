@@ -7,7 +7,7 @@ import type { EngineHealth } from './engine-view.ts';
 export interface EngineAddress {
   /** As in `http://127.0.0.1:8000`. */
   readonly origin: string;
-  /** Path in front of `/v1`; mostly empty. */
+  /** Path before `/v1`; usually empty. */
   readonly basePath: string;
   /** Value of the `Authorization` header; null for none. */
   readonly authorization: string | null;
@@ -24,7 +24,7 @@ export interface EngineAnswer {
   readonly json: unknown;
 }
 
-/** Sends a GET to one engine; within a round each path is requested once. */
+/** Sends a GET to one engine; each path is requested once per round. */
 export type Ask = (path: string) => Promise<EngineAnswer>;
 
 export interface Asking {
@@ -39,10 +39,10 @@ export interface AskEdges {
 }
 
 const TIMEOUT_MS = 1000;
-/** The metrics of a large vLLM are some 300 kB. */
+/** A large vLLM's metrics are some 300 kB. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** For one round of reading. Only GET is sent: a POST may load a model. */
+/** For one round of readings. Sends only GET: a POST may load a model. */
 export function createAsk(address: EngineAddress, edges: AskEdges): Asking {
   const answers = new Map<string, Promise<EngineAnswer>>();
   let isExhausted = false;

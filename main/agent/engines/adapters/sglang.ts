@@ -4,7 +4,7 @@ import { idsOf, modelList } from './models.ts';
 
 const INFO_PATH = '/get_model_info';
 
-/** SGLang lists its models before it can answer; `/health` is ready only when it can. */
+/** SGLang lists its models before it can serve them, so readiness comes from `/health`. */
 export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],

@@ -3,7 +3,7 @@ import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapte
 import { idsOf, modelList } from './models.ts';
 import { isOk } from './probe.ts';
 
-/** vLLM sets `owned_by`; with an API key it still shows its version and its metrics. */
+/** vLLM sets `owned_by`; version and metrics need no API key. */
 export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],
@@ -18,7 +18,7 @@ export const vllm: Engine = {
     const models = modelList(await ask(MODELS_PATH));
     const location = models?.[0]?.root ?? null;
     const metrics = await metricsOf(ask, 'vllm');
-    // A server has its model in memory as long as it runs.
+    // A vLLM server keeps its model in memory as long as it runs.
     return detail(await ask('/health'), models, { loaded: idsOf(models), location, ...metrics });
   },
 };

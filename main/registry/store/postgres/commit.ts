@@ -136,7 +136,7 @@ type Settled =
   | readonly ['refused', string, string]
   | readonly ['unwritten', string];
 
-/** Writes all requests in one transaction; each is applied whole or not at all. */
+/** Writes all requests in one transaction; each is applied completely or not at all. */
 export async function commit(
   connection: Connection,
   requests: readonly WriteRequest[],
@@ -161,7 +161,7 @@ function resultOf(settled: Settled | undefined, shown: string): WriteResult {
   return { kind: 'refused', reason: reason as 'removed' | 'outdated' | 'token' };
 }
 
-/** What the functions above read. */
+/** A change in the form that the functions above read. */
 function changeText(change: StoreChange, home: string): object {
   switch (change.kind) {
     case 'provider': {

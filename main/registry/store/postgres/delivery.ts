@@ -1,10 +1,10 @@
-/** Hands messages to the gateway's thread, one at a time. */
+/** Sends messages to the gateway's thread, one at a time. */
 export interface Delivery<Message> {
   /** Resolves once that thread has processed it. */
   send(message: Message): Promise<void>;
   /** That thread has processed the last message and everything else that was waiting there. */
   taken(): void;
-  /** Resolves once nothing waits. */
+  /** Resolves once no message is waiting. */
   idle(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Leases } from './leases.ts';
 import type { Session } from './session.ts';
 
-/** A lease lasts for five of these. */
+/** A lease lasts five times as long. */
 const RENEW_MS = 2000;
 /** How soon a lease that could not be renewed is detected. */
 const WATCH_MS = 250;

@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Connection } from './connection.ts';
 import type { PoolTimes } from './times.ts';
 
-/** The rights of this gateway to do what only one may do at a time. */
+/** The leases of this gateway: each the right to do what one gateway does at a time. */
 export interface Leases {
   /** The fence of the lease, higher than any before; null while another gateway holds it. */
   take(

@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 /**
- * The steps from an empty database to this version's schema, forward only. A released step is never changed, new ones
+ * The steps from an empty database to this version's schema, forward only. A released step is never changed; new ones
  * are added at the end.
  */
 export const MIGRATIONS: readonly Migration[] = [
@@ -149,8 +149,8 @@ export type Migrated =
   | { readonly kind: 'other_secret' };
 
 /**
- * Brings the schema up to date in one transaction, one gateway at a time; the others wait for it. A newer schema that
- * this version cannot work with is left untouched, and so is a pool whose gateways have another secret.
+ * Upgrades the schema in one transaction, one gateway at a time; the others wait. A newer schema that this version
+ * cannot use is left untouched, and so is a pool whose gateways have another secret.
  */
 export async function migrate(
   connection: Connection,

@@ -27,7 +27,7 @@ export async function openSharedStore(data: PoolWorkerData, log: Log): Promise<O
   return { kind: 'open', store, state: opened.state, warning: opened.warning, pool };
 }
 
-/** Beside this file, with the same extension: `.ts` unbuilt, `.js` in the bundle. */
+/** Next to this file, with the same extension: `.ts` from source, `.js` in the bundle. */
 function workerUrl(): URL {
   return new URL(`./pool-worker${extname(import.meta.filename)}`, import.meta.url);
 }

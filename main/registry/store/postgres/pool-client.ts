@@ -19,7 +19,7 @@ export interface Pool {
   status(): PoolStatus;
   /** Sets the figures that the others see of this gateway. */
   show(figures: GatewayFigures): void;
-  /** Called with what any gateway has changed. */
+  /** `listener` gets the changes of all gateways. */
   onChanges(listener: (changes: PoolChanges) => void): void;
   /** Called when the database starts or stops answering, and regularly in between. */
   onStatus(listener: (status: PoolStatus) => void): void;
@@ -33,7 +33,7 @@ export interface Pool {
   onNews(listener: () => void): void;
 }
 
-/** A provider with the fence of the last result known here. */
+/** A provider, with the fence of the last result known here. */
 export interface LeaseSubject {
   readonly id: string;
   readonly fence: number;
@@ -55,7 +55,7 @@ const UNKNOWN: PoolStatus = {
   totals: NO_TOTALS,
 };
 
-/** This thread's side of what the gateways share; the store is another client of the same thread. */
+/** This thread's side of the pool; the store is another client of the same worker thread. */
 export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const statusListeners: ((status: PoolStatus) => void)[] = [];
@@ -86,7 +86,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         return;
       case 'opening':
       case 'events':
-      // Those are for the client of the store.
+      // Handled by the store's client.
     }
   });
   worker.on('exit', () => held.loseAll());

@@ -27,7 +27,7 @@ interface ReaderDeps {
 
 /** Announcements within this time are read together, because many machines cause some at any moment. */
 const GATHER_MS = 100;
-/** Removals are kept for an hour; after half of that without reading, everything is read. */
+/** The database keeps removals for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
 
 export function createPoolReader(deps: ReaderDeps): PoolReader {

@@ -25,7 +25,7 @@ import { POOL_TIMES } from './times.ts';
 import type { SettledWrite } from '../protocol.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
-/* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
+/* The thread of a shared database, so that neither waiting for answers nor parsing them can block the gateway. */
 
 /** How often this gateway reads the database, whatever was announced. */
 const CHECK_MS = 2000;
@@ -143,7 +143,7 @@ async function tellIn({ settled, changes: delivery }: Paced, changes: PoolChange
 }
 
 interface Parts {
-  /** What the other gateways see of this one. */
+  /** The figures that the other gateways see of this one. */
   readonly shown: { figures: GatewayFigures };
   readonly run: string;
   readonly session: () => Session | null;

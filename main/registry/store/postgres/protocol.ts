@@ -3,7 +3,7 @@ import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
 import type { PoolTimes } from './times.ts';
 
-/* Messages between the registry's thread and that of a shared database; those of `../protocol.ts` are among them. */
+/* Messages between the registry's thread and that of a shared database, including those of `../protocol.ts`. */
 
 export interface PoolWorkerData {
   readonly url: string;
@@ -86,7 +86,7 @@ export interface PoolProvider {
   readonly ageMs: number | null;
   /** The record is left out, because this run of this gateway wrote it. */
   readonly isOwnReport: boolean;
-  /** Of its last change. */
+  /** The revision of its last change. */
   readonly revision: number;
 }
 
@@ -100,18 +100,18 @@ export interface PoolStatus {
   readonly totals: PoolTotals;
 }
 
-/** What a gateway has counted since it was set up, or all of a pool. */
+/** Counts of one gateway since it was set up, or of a whole pool. */
 export interface PoolTotals {
   readonly requests: number;
   readonly answers: number;
   readonly fallbacks: number;
-  /** Of prompts and answers. */
+  /** Prompt and completion tokens. */
   readonly tokens: number;
 }
 
 export const NO_TOTALS: PoolTotals = { requests: 0, answers: 0, fallbacks: 0, tokens: 0 };
 
-/** What a gateway does for its pool. */
+/** A gateway's share of its pool's work. */
 export interface GatewayFigures extends PoolTotals {
   /** Machines whose last heartbeat was sent to this gateway. */
   readonly machines: number;

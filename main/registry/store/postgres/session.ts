@@ -12,7 +12,7 @@ import { POOL_TIMES } from './times.ts';
 const MIGRATION_MS = 120_000;
 const RETRY_MS = 1000;
 
-/** The two connections of a gateway that is in the pool. */
+/** The two connections of a gateway in a pool. */
 export interface Session {
   readonly writer: Connection;
   /** Receives announcements of commits, reads them, and holds the leases. */
@@ -39,7 +39,7 @@ interface KeeperDeps {
   readonly data: PoolWorkerData;
   readonly clock: Clock;
   readonly onState: (state: SessionState) => void;
-  /** Something was committed. */
+  /** Called when a commit is announced. */
   readonly onCommit: () => void;
   /** Another gateway has sent news. */
   readonly onNews: () => void;

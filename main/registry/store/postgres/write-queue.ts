@@ -10,7 +10,7 @@ export interface WriteQueue {
   add(requests: readonly WriteRequest[]): void;
   /** Answers all waiting writes with `message`. */
   refuse(message: string): void;
-  /** Resolves once nothing waits. */
+  /** Resolves once the queue is empty. */
   drained(): Promise<void>;
 }
 
