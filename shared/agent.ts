@@ -1,6 +1,6 @@
 import type { AgentRecord, CheckName } from './provider.ts';
 
-/** The ports of agents at which gateways look; the second is used with host names and addresses. */
+/** The ports on which gateways look for agents; the second is used with host names and addresses. */
 export const AGENT_PORTS: readonly number[] = [3001, 47_901];
 
 /** The owner's order to the agent: `drained` lets running requests finish, `paused` ends them. */
@@ -11,7 +11,7 @@ export type AgentRule = string;
 
 /** An inference engine on this machine, as last seen. */
 export interface AgentEngine {
-  /** Such as `ollama`; `other` where its owner has only named an address. */
+  /** Such as `ollama`; `other` if its owner has only set an address. */
   readonly kind: string;
   /** `/v1/chat/completions` is appended to it; never holds credentials. */
   readonly baseUrl: string;
@@ -74,7 +74,7 @@ export interface AgentView {
     readonly reasons: readonly string[];
     /** Rules that the environment sets, so that nobody can change them while the program runs. */
     readonly heldRules: readonly AgentRule[];
-    /** Rules that pause nothing here, set or not, because this machine does not report their signal. */
+    /** Rules that have no effect here, even if set, because this machine does not report their signal. */
     readonly unjudgeable: readonly AgentRule[];
   };
   readonly server: {
@@ -84,10 +84,10 @@ export interface AgentView {
     readonly url: string;
   };
   readonly registry: AgentMembership;
-  /** The engine in use; null when none was found. */
+  /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
-  /** The record as the next heartbeat tells it. */
+  /** The record as the next heartbeat will send it. */
   readonly record: AgentRecord;
   /** What is known of each GPU and from which source, for people. */
   readonly gpuReadings: readonly string[];
@@ -102,18 +102,18 @@ export type GpuFigures = AgentRecord['gpu']['devices'][number] & {
   readonly power_w: number | null;
 };
 
-/** Checked before those that a registry would make. */
+/** Checked before the registry's own checks. */
 export const DOCTOR_GROUNDS = ['engine found', 'agent port bound'] as const;
 
-/** Several may share a name, which passes if one of them passes. */
+/** Several entries may share a name; that check passes if one of them does. */
 export interface DoctorEntry {
   readonly name: (typeof DOCTOR_GROUNDS)[number] | CheckName;
   readonly passed: boolean;
   /** As a request or a command line. */
   readonly tried: string;
-  /** Verbatim, cut short. */
+  /** Verbatim, truncated. */
   readonly output: string;
-  /** Null when passed. */
+  /** Null if passed. */
   readonly remedy: string | null;
   readonly latencyMs?: number;
 }
@@ -126,11 +126,11 @@ export interface GatewayVerdict {
   readonly failure_reason: string;
 }
 
-/** The six checks of a registry and what they rest on, as they come out on the machine itself. */
+/** The registry's six checks and their prerequisites, run on the machine itself. */
 export interface DoctorReport {
   /** Every name passes, and the gateway has not refused this machine. */
   readonly ok: boolean;
-  /** The last word of the gateway that this machine reports to; null while it has said nothing. */
+  /** The latest verdict of the gateway that this machine reports to; null before the first. */
   readonly gateway: GatewayVerdict | null;
   readonly checks: readonly DoctorEntry[];
 }

@@ -1,6 +1,6 @@
-// Apart from the schemas of provider.ts, so that the window does not load their library.
+// Separate from the schemas in provider.ts, so that the window does not load Zod.
 
-/** The names of the verification checks, as they stand on the wire and in the window. */
+/** The names of the verification checks, as sent on the wire and shown in the window. */
 export const CHECKS = {
   health: 'health /health status ok',
   engineHealth: 'engine_health ok',
@@ -36,7 +36,7 @@ export interface CheckFailure {
   readonly error: string;
 }
 
-/** The text of `failure_reason`, which `failuresIn` reads: the failed entries of the names of which no entry passed. */
+/** The text of `failure_reason`, which `failuresIn` parses: the failed entries of every name without a passed one. */
 export function failureReason(checks: readonly Verified[]): string {
   return checks
     .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
@@ -44,14 +44,14 @@ export function failureReason(checks: readonly Verified[]): string {
     .join('; ');
 }
 
-/** The failures in a `failure_reason`: where another gateway checked this machine, no more than that is sent. */
+/** The failures in a `failure_reason`, which is all that another gateway sends about its checks. */
 export function failuresIn(reason: string): readonly CheckFailure[] {
   const failures: CheckFailure[] = [];
   for (const part of reason.split('; ')) {
     const name = CHECK_NAMES.find((each) => part.startsWith(`${each}: `));
     const last = failures.at(-1);
     if (name !== undefined) failures.push({ name, error: part.slice(name.length + 2) });
-    // An error may hold a `; ` of its own.
+    // An error may itself contain `; `.
     else if (last !== undefined)
       failures.splice(-1, 1, { ...last, error: `${last.error}; ${part}` });
   }

@@ -9,7 +9,7 @@ export interface ErrorBody {
   readonly src?: 'gateway';
 }
 
-/** Error codes of the gateway's and the agent's servers alike. */
+/** Error codes that the gateway's and the agent's servers share. */
 export type ServerErrorCode =
   | 'invalid_request'
   | 'host_not_allowed'
@@ -34,7 +34,7 @@ export type RegistryErrorCode =
   | 'too_many_enrollments'
   | 'registry_unwritten';
 
-/** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is its own. */
+/** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is Anthropic's own. */
 const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
   [402, 'billing_error'],

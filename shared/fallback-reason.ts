@@ -1,7 +1,7 @@
 /** One entry of `X-Gateway-Fallback-Reason`. */
 interface FallbackEntry {
   readonly upstream: string;
-  /** The machine of the local tier it is about, null for the upstream as a whole. */
+  /** The machine of the local pool that it is about; null for the upstream as a whole. */
   readonly provider: string | null;
   readonly reason: string;
 }

@@ -20,5 +20,5 @@ export function mapUpstreams<T>(make: (id: UpstreamId) => T): Record<UpstreamId,
   return Object.fromEntries(UPSTREAM_IDS.map((id) => [id, make(id)])) as Record<UpstreamId, T>;
 }
 
-/** What machines go by, by id: their owner's names, else those of their hosts. */
+/** Display names of machines by id: the owner's name, or else the host name. */
 export type MachineNames = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** What "Add a machine" of a gateway hands out. */
+/** The contents of the line that "Add a machine" shows on a gateway. */
 export interface JoinLine {
   /** Of the gateway, as in `http://192.168.1.10:47900`. */
   readonly url: string;
@@ -7,7 +7,7 @@ export interface JoinLine {
   readonly token: string;
 }
 
-/** Finds both in a pasted line, whichever command it is; null if one is missing. */
+/** Finds the addresses and the token in a pasted line, whatever its command; null if either is missing. */
 export function parseJoinLine(text: string): JoinLine | null {
   const [url, ...others] = text.match(/https?:\/\/[^\s'"()|/,]+/g) ?? [];
   const token = /(?<!\w)[0-9a-f]{64}(?!\w)/.exec(text)?.[0];

@@ -1,4 +1,4 @@
-/** What the use of a key may be limited to; tokens in and out together. */
+/** The limits that a key can have; input and output tokens count together. */
 export const KEY_LIMITS = {
   requestsDay: { of: 'requests', period: 'day' },
   requestsMonth: { of: 'requests', period: 'month' },
@@ -18,7 +18,7 @@ export const KEY_LIMIT_NAMES: readonly KeyLimitName[] = [
 /** The highest; the lowest is 1. */
 export const MAX_KEY_LIMIT = 1_000_000_000_000;
 
-/** A limit of a key and what was used of it. */
+/** A limit of a key, and how much of it is used. */
 export interface KeyLimitUse {
   readonly name: KeyLimitName;
   readonly limit: number;
@@ -32,7 +32,7 @@ export interface NamedKey {
   readonly name: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** Null if it was not used yet. */
+  /** Null if it has not been used yet. */
   readonly lastUsedAt: string | null;
   /** Those that are set. */
   readonly limits: readonly KeyLimitUse[];
@@ -41,7 +41,7 @@ export interface NamedKey {
 /** `GET /api/v1/keys`. */
 export interface KeyList {
   readonly keys: readonly NamedKey[];
-  /** How many more the setting API_KEYS holds. */
+  /** Number of keys in the setting API_KEYS, which have no names. */
   readonly unnamed: number;
 }
 

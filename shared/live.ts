@@ -4,43 +4,43 @@ import type { StatusReport } from './status.ts';
 import type { Tokens } from './usage.ts';
 
 /**
- * Why a call was made: it was that upstream's turn, the one before was slow, or an answer that had begun
- * broke off and was to be carried on.
+ * Why a call was made: it was that upstream's turn, the previous one was slow, or a stream broke off and had to be
+ * resumed.
  */
 export type AttemptCause = 'turn' | 'hedge' | 'resume';
 
-/** Of a circuit; `probing`: this call, or another one, tested the upstream after its cool-down. */
+/** `probing`: this call, or another one, tested the upstream after its cool-down. */
 export type CircuitState = 'closed' | 'open' | 'probing';
 
 /** Times are milliseconds since the request arrived. */
 export interface AttemptRow {
   readonly upstream: UpstreamId;
-  /** The machine of the local tier that was asked; null elsewhere. */
+  /** The machine of the local pool that was called; null for other upstreams. */
   readonly provider: string | null;
-  /** What it went by then, kept for when it is gone; null if it had no name, or an earlier version wrote the row. */
+  /** Its name at the time, kept in case it is removed; null if it had none, or an earlier version wrote the row. */
   readonly machine: string | null;
   readonly cause: AttemptCause;
   readonly startMs: number;
-  /** Predicted time of the first content; null with too few samples. */
+  /** Predicted time of the first content; null if there were too few samples. */
   readonly predictedMs: number | null;
-  /** Further calls while it started; they are no requests. */
+  /** Further calls while it was starting; not counted as requests. */
   readonly polls: number;
-  /** First content, null while none has come. */
+  /** First content; null before it. */
   readonly firstContentMs: number | null;
-  /** Last content passed on to the caller; null if the answer is not passed on as it comes. */
+  /** Last content passed on to the caller; null if the answer is not passed on as it arrives. */
   readonly lastContentMs: number | null;
   /** Null while the attempt runs. */
   readonly endMs: number | null;
-  /** Why it did not give the answer, or null: it did, or it still runs. */
+  /** Why it did not give the answer; null if it did, or is still running. */
   readonly reason: FallbackReason | null;
-  /** The failure in the upstream's own words, of 300 characters at most, without secrets or prompt. */
+  /** The failure in the upstream's own words, at most 300 characters, without secrets or the prompt. */
   readonly error: string | null;
   /** The model that was asked for there; null if the upstream chooses. */
   readonly model: string | null;
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
   readonly circuitAfter: CircuitState | null;
-  /** Null while it runs, and where nothing was used. */
+  /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
 }
 
@@ -57,50 +57,50 @@ export interface RequestRow {
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
   readonly caller: RequestCaller | null;
-  /** The endpoint's path behind the version, such as `chat/completions`; null if an earlier version wrote the row. */
+  /** The endpoint's path after the version, such as `chat/completions`; null if an earlier version wrote the row. */
   readonly endpoint: string | null;
   readonly model: string | null;
   readonly stream: boolean;
-  /** Name of the API key that it came with; null for none. */
+  /** Name of the API key that it was sent with; null without one. */
   readonly key: string | null;
   /** `broken`: the answer had begun and the upstream did not finish it. */
   readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';
-  /** The upstream that gave the answer, null while there is none. */
+  /** The upstream that gave the answer; null before that. */
   readonly upstream: UpstreamId | null;
-  /** HTTP status towards the caller, null before it is known. */
+  /** HTTP status sent to the caller; null before it is known. */
   readonly status: number | null;
   /** The `X-Gateway-Fallback-Reason` value so far. */
   readonly fallbackReason: string;
-  /** Events relayed to the caller, about one a token; 0 for answers that were not streamed. */
+  /** Events relayed to the caller, about one per token; 0 for answers that were not streamed. */
   readonly events: number;
   readonly endMs: number | null;
-  /** Of all its attempts, null before the first of them has ended. */
+  /** Of all its attempts; null before the first of them has ended. */
   readonly tokens: Tokens | null;
-  /** At most the first 16 attempts; `attemptCount` has them all. */
+  /** At most the first 16 attempts; `attemptCount` counts all. */
   readonly attempts: readonly AttemptRow[];
   readonly attemptCount: number;
 }
 
-/** How requests end, each in one way; cancelled by the app is none of them. */
+/** How requests end; one that the app cancelled has no outcome. */
 export const OUTCOMES = ['first-choice', 'fell-back', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Requests of one upstream, each counted once however often it was called. */
+/** Requests sent to one upstream, each counted once however many calls it took. */
 export interface UpstreamTally {
   readonly asked: number;
   readonly answered: number;
   readonly retries: number;
-  /** Further calls while it started. */
+  /** Further calls while it was starting. */
   readonly polls: number;
 }
 
-/** Since the data directory was made. */
+/** Since the data directory was created. */
 export interface OutcomeCounts {
   readonly ended: Readonly<Record<Outcome, number>>;
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTally>>;
 }
 
-/** The registry in figures; `revision` changes whenever any of its records did. */
+/** Figures of the registry; `revision` changes whenever one of its records does. */
 export interface ProvidersSummary {
   readonly revision: number;
   readonly count: number;
@@ -110,15 +110,15 @@ export interface ProvidersSummary {
   readonly failed: number;
   /** Machines that routing may choose now. */
   readonly serving: number;
-  /** Different ones that those offer. */
+  /** Distinct models that these machines offer. */
   readonly models: number;
   /** Mean load of their GPUs in percent; null if none reports it. */
   readonly load: number | null;
 }
 
-/** What is known of an upstream, newest first: from requests, from checks that cost nothing, and from tests. */
+/** What a request, a check that costs nothing, or a test last found of an upstream. */
 export type Sighting =
-  /** Nobody has asked it since it was configured. */
+  /** Not called since it was configured. */
   | { readonly kind: 'untested' }
   | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
   | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
@@ -149,7 +149,7 @@ export interface LiveDelta {
   readonly outcomes?: OutcomeCounts;
 }
 
-/** One event of `GET /api/v1/events`; at most four a second. */
+/** One event of `GET /api/v1/events`; at most four per second. */
 export type LiveEvent = LiveSnapshot | LiveDelta;
 
 /** A real call to one upstream, made for its owner and counted nowhere; times in milliseconds. */
@@ -159,7 +159,7 @@ export type UpstreamTest =
       /** Null: no model is set, so only the list of models was asked for. */
       readonly model: string | null;
       readonly provider: string | null;
-      /** Null for an answer that came as a whole. */
+      /** Null if the answer was not streamed. */
       readonly ttftMs: number | null;
       readonly totalMs: number;
       /** Null if the upstream does not report them. */
@@ -168,9 +168,9 @@ export type UpstreamTest =
     }
   | {
       readonly ok: false;
-      /** As of a request, or `starting`: one's own engine loads its model. */
+      /** A fallback reason, or `starting`: the owner's own engine is loading its model. */
       readonly reason: string;
-      /** In the upstream's own words where it has any. */
+      /** In the upstream's own words if it gave any. */
       readonly message: string;
       readonly totalMs: number;
     };

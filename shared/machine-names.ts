@@ -1,7 +1,7 @@
 import type { MachineNames } from './ids.ts';
 import type { RequestRow } from './live.ts';
 
-/** The machines that the requests asked, as the first of them that has a name has it. */
+/** Names of the machines that the requests called, each from the first row that has one. */
 export function machinesIn(rows: readonly RequestRow[]): MachineNames {
   const names = new Map<string, string>();
   for (const { attempts } of rows) {
@@ -14,7 +14,7 @@ export function machinesIn(rows: readonly RequestRow[]): MachineNames {
   return Object.fromEntries(names);
 }
 
-/** Those of the machines that have a name now. */
+/** The current names of those machines that have one. */
 export function namesNow(
   ids: readonly string[],
   nameOf: (id: string) => string | null,

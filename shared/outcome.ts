@@ -1,6 +1,6 @@
 import type { Outcome, RequestRow } from './live.ts';
 
-/** Null while it runs, and where the app cancelled it. An answer that was resumed fell back. */
+/** Null while it runs, or if the app cancelled it. A resumed answer counts as a fallback. */
 export function outcomeOf({
   state,
   fallbackReason,

@@ -1,16 +1,16 @@
-/* What gateways of a pool tell each other, at once or within a second, beside the machines that their database holds. */
+/* What gateways of a pool send each other, at once or within a second, in addition to the machines in their database. */
 
 /** An exclusion. Times are durations, because the clocks of machines differ. */
 export interface SharedSkip {
   readonly reason: string;
-  /** Of `model_not_found`. */
+  /** The model of a `model_not_found`. */
   readonly model?: string | undefined;
   readonly leftMs: number;
 }
 
-/** What a gateway has learnt of an upstream or a machine. */
+/** What a gateway has learnt about an upstream or a machine. */
 export interface SharedCircuit {
-  /** Gateways whose upstream has another address or key know it by another name. */
+  /** An upstream has a different name at gateways where its address or key differs. */
   readonly name: string;
   /** Null: closed. */
   readonly cooldown: {
@@ -19,47 +19,47 @@ export interface SharedCircuit {
     readonly error: string | null;
   } | null;
   readonly skips: readonly SharedSkip[];
-  /** By people, since the pool knows it. */
+  /** Manual resets since the pool first recorded it. */
   readonly resets: number;
 }
 
 export interface PoolTold {
-  /** `base` is the version that was changed: where another gateway has changed it since, the change is not taken. */
+  /** `base` is the version that was changed: if another gateway has changed it since, the change is rejected. */
   readonly circuits: readonly (SharedCircuit & { readonly base: number })[];
-  /** The last version heard of. */
+  /** The last version received. */
   readonly since: number;
-  /** Requests at machines, by id; those at none are left out. */
+  /** Running requests by machine id; idle machines are left out. */
   readonly inFlight: Readonly<Record<string, number>>;
-  /** Names of circuits that this gateway has the right to probe, or asks for. */
+  /** Names of circuits for which this gateway holds, or requests, the right to probe. */
   readonly claims: readonly string[];
-  /** Names whose right it gives back. */
+  /** Names of circuits for which it gives up the right. */
   readonly released: readonly string[];
 }
 
 export interface PoolHeard {
-  /** Those that have changed; `isOwn`: by this gateway. */
+  /** The circuits that have changed; `isOwn`: changed by this gateway. */
   readonly circuits: readonly (SharedCircuit & {
     readonly version: number;
     readonly isOwn: boolean;
   })[];
-  /** Of all other gateways that are there, together. */
+  /** The sum over all other gateways that are online. */
   readonly inFlight: Readonly<Record<string, number>>;
-  /** The rights that this gateway has now, for `CLAIM_MS`; `isWanted`: another one has asked as well. */
+  /** The rights that this gateway holds now, for `CLAIM_MS`; `isWanted`: another gateway has requested it as well. */
   readonly claims: readonly { readonly name: string; readonly isWanted: boolean }[];
 }
 
-/** How long the right to probe lasts that is not renewed. */
+/** How long the right to probe lasts unless it is renewed. */
 export const CLAIM_MS = 4000;
 
-/** The way to the other gateways. */
+/** The connection to the other gateways. */
 export interface PoolPort {
-  /** This gateway, over all its runs. */
+  /** Id of this gateway, the same in all its runs. */
   readonly gateway: string;
   /** Null if the database is away. */
   tell(told: PoolTold): Promise<PoolHeard | null>;
   isAway(): boolean;
-  /** Called when another gateway has told something. */
+  /** Called when another gateway has sent something. */
   onNews(listener: () => void): void;
-  /** The same at all gateways of the pool; keeps `text` to itself. */
+  /** The same at all gateways of the pool; does not reveal `text`. */
   digest(text: string): string;
 }

@@ -1,2 +1,2 @@
-/** A gateway of a pool that has not reported to the database for so long is gone, or cut off from it. */
+/** A gateway of a pool that has not reported to the database for this long is gone, or disconnected from it. */
 export const SILENT_MS = 10_000;

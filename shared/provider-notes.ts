@@ -1,4 +1,4 @@
-/** What the owner of the gateway calls a machine, and notes about it; each may be empty. */
+/** The gateway owner's name for a machine, and a note about it; either may be empty. */
 export interface ProviderNote {
   readonly name: string;
   readonly note: string;

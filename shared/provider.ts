@@ -4,7 +4,7 @@ export * from './checks.ts';
 
 const timestamp = z.iso.datetime();
 const count = z.int().nonnegative();
-/** Free text of another machine; nobody needs more of it. */
+/** Free text from another machine; no real value is longer. */
 const text = z.string().max(1024);
 /** Unknown is null, never zero and never an empty string. */
 const known = <T extends z.ZodType>(value: T) => value.nullable();
@@ -45,7 +45,7 @@ const verificationSchema = z.strictObject({
   failure_reason: z.string(),
 });
 
-/** Health of a provider's engine; `code` is its HTTP status, 0 when there was no answer. */
+/** Health of a provider's engine; `code` is its HTTP status, 0 if there was no answer. */
 const engineHealthSchema = z.object({ status: text, code: z.int().min(0).max(999) });
 
 const megabytes = count;
@@ -124,7 +124,7 @@ export const providerSchema = z.strictObject({
   successCount: count,
 });
 
-/** The provider list; the counts cover the whole filter, not the page. */
+/** The provider list; the counts cover everything that the filter matches, not the page. */
 export const providerListSchema = z.strictObject({
   object: z.literal('list'),
   data: z.array(providerSchema),
@@ -135,7 +135,7 @@ export const providerListSchema = z.strictObject({
   failed: count,
 });
 
-/** The excerpt of a provider record inside the status report (`local.provider`). */
+/** The excerpt of a provider record in the status report (`local.provider`). */
 export const localProviderSchema = providerSchema.pick({
   id: true,
   verification: true,

@@ -4,17 +4,17 @@ export const SKIP_REASONS = [
   'no_provider',
   'circuit_open',
   'zero_spend',
-  /** What may be spent there in a day or a month is spent. */
+  /** Its money budget for the day or the month is used up. */
   'budget',
   'paused',
   'disabled',
-  /** Its first token would have come too late, and somebody else could serve. */
+  /** Its first token was predicted to come too late, and another upstream could serve. */
   'predicted_slow',
-  /** It is set to another model, and vectors of two models do not compare. */
+  /** It is set to another model, and embeddings of different models cannot be compared. */
   'model_mismatch',
 ] as const;
 
-/** Why an upstream that was asked did not give the answer; `http_<status>` comes beside these. */
+/** Why an upstream that was asked did not give the answer; `http_<status>` exists besides these. */
 export const FAILURE_REASONS = [
   'unreachable',
   'timeout',
@@ -24,27 +24,27 @@ export const FAILURE_REASONS = [
   'credentials',
   'model_not_found',
   'context_length',
-  /** A picture, audio or video to one that only reads text. */
+  /** An image, audio or video was sent to a model that only reads text. */
   'unsupported_input',
   /** It has no such endpoint. */
   'unsupported',
   'bad_response',
-  /** The gateway had no descriptor left for a connection. */
+  /** The gateway had no file descriptor left for a connection. */
   'gateway_exhausted',
 ] as const;
 
-/** Why an upstream that was asked and might have answered was left: another one's content came first. */
+/** Why an upstream that might still have answered was abandoned: another one's content came first. */
 export const OUTRUN = 'outrun';
 
 export type SkipReason = (typeof SKIP_REASONS)[number];
 export type FailureReason = (typeof FAILURE_REASONS)[number] | `http_${number}`;
 
-/** Everything that may stand behind the `=` in `X-Gateway-Fallback-Reason`. */
+/** Everything that may follow the `=` in `X-Gateway-Fallback-Reason`. */
 export type FallbackReason = SkipReason | FailureReason | typeof OUTRUN;
 
 const LISTED: ReadonlySet<string> = new Set([...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN]);
 
-/** True for a member of the closed list, `http_<3 digits>` included. */
+/** True for the values above, including `http_<3 digits>`. */
 export function isFallbackReason(text: string): text is FallbackReason {
   return LISTED.has(text) || /^http_[1-9]\d\d$/.test(text);
 }

@@ -2,7 +2,7 @@ import { parseFallbackReason } from './fallback-reason.ts';
 import { OUTCOMES, type RequestRow } from './live.ts';
 import { outcomeOf } from './outcome.ts';
 
-/** How a request ended, or all of them, in the order in which they are offered. */
+/** Filters by outcome, in the order in which they are offered. */
 export const REQUEST_FILTERS = ['all', ...OUTCOMES] as const;
 
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
@@ -10,19 +10,20 @@ export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 export const FACETS = ['upstream', 'machine', 'model', 'key', 'reason'] as const;
 export type Facet = (typeof FACETS)[number];
 
-/** What the shown requests have in common beside their outcome. */
+/** What the shown requests have in common besides their outcome. */
 export type Narrowing = Readonly<Partial<Record<Facet | 'text', string>>>;
 
-/** True when the request belongs under the filter. */
 export function matchesFilter(row: RequestRow, filter: RequestFilter, by: Narrowing = {}): boolean {
   if (filter !== 'all' && outcomeOf(row) !== filter) return false;
   const isWanted = (facet: Facet) => by[facet] === undefined || hasValue(row, facet, by[facet]);
-  return FACETS.every(isWanted) && (by.text === undefined || says(row, by.text.toLowerCase()));
+  return (
+    FACETS.every(isWanted) && (by.text === undefined || containsText(row, by.text.toLowerCase()))
+  );
 }
 
 export type FilterCounts = Readonly<Record<RequestFilter, number>>;
 
-/** How many of the rows are under each filter. */
+/** How many of the rows match each filter. */
 export function countsOf(rows: readonly RequestRow[], by: Narrowing): FilterCounts {
   const narrowed = rows.filter((row) => matchesFilter(row, 'all', by));
   const count = (filter: RequestFilter) => narrowed.filter((row) => matchesFilter(row, filter));
@@ -32,7 +33,7 @@ export function countsOf(rows: readonly RequestRow[], by: Narrowing): FilterCoun
 
 export type FacetValues = Readonly<Record<Facet, readonly string[]>>;
 
-/** What the rows can be narrowed to: a facet offers what the others leave, so that another can be chosen in it. */
+/** The values to narrow the rows by: a facet ignores its own choice, so that another value can be chosen in it. */
 export function facetsOf(
   rows: readonly RequestRow[],
   filter: RequestFilter,
@@ -75,7 +76,7 @@ const FACET_VALUES: Readonly<Record<Facet, (row: RequestRow) => readonly string[
   ],
 };
 
-function says({ id, model, caller, attempts }: RequestRow, text: string): boolean {
+function containsText({ id, model, caller, attempts }: RequestRow, text: string): boolean {
   return [
     id,
     model,

@@ -4,7 +4,7 @@
  */
 export type SettingSource = 'env' | 'file' | 'keychain' | 'default';
 
-/** `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
+/** `list` and `ports` are arrays, `headers` an object, `choice` is one of several words. */
 export type SettingKind =
   | 'address'
   | 'text'
@@ -29,14 +29,14 @@ export interface SettingChoice {
   readonly meaning: string;
 }
 
-/** One setting as it is read back; secrets come as their masked preview. */
+/** One setting as the API returns it; secrets are shown as a masked preview. */
 export interface SettingView {
   readonly value: unknown;
   readonly source: SettingSource;
   /** The environment variable that overrides the saved value. */
   readonly env: string;
   readonly kind: SettingKind;
-  /** Null if the default is none. */
+  /** Null if there is no default. */
   readonly default: unknown;
   /** As in "a whole number from 1 to 5". */
   readonly allowed: string;
@@ -44,14 +44,14 @@ export interface SettingView {
   readonly meaning: string;
   /** All values of a `choice`; left out for the other kinds. */
   readonly choices?: readonly SettingChoice[];
-  /** The value is never shown whole; left out where it is. */
+  /** The value is never shown in full; left out for other settings. */
   readonly secret?: true;
-  /** A change takes effect after a restart; left out where it does at once. */
+  /** A change takes effect after a restart; left out if it does at once. */
   readonly restart?: true;
 }
 
 /** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */
 export type SettingsView = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
 
-/** What came of a change; a refusal explains itself to people. */
+/** The result of a change; `message` explains a refusal to people. */
 export type ChangeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };

@@ -6,7 +6,7 @@ export interface InterfaceAddress {
 
 /** `GET /api/v1/sharing`. */
 export interface Sharing {
-  /** As it is set; it may wait for a restart. */
+  /** As set; a change may wait for a restart. */
   readonly host: string;
   /** Of the gateway for other machines now; loopback if none can reach it. */
   readonly url: string;

@@ -54,7 +54,7 @@ const upstreamSchema = z.strictObject({
   skips: z.array(
     z.strictObject({ reason: z.string(), until: timestamp, model: z.string().optional() }),
   ),
-  /** The one of which most is spent; left out where none is set. Money in the currency of the settings. */
+  /** The budget with the largest share spent; left out if none is set. Amounts are in the configured currency. */
   budget: z
     .strictObject({
       period: z.enum(['day', 'month']),
@@ -64,7 +64,7 @@ const upstreamSchema = z.strictObject({
     .optional(),
 });
 
-/** Counters since the data directory was made, and the circuits behind them. */
+/** Counters since the data directory was created, and the circuits behind them. */
 const statsSchema = z.strictObject({
   totalRequests: count,
   fallbackCount: count,
@@ -98,13 +98,13 @@ export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
 
-/** What a gateway has counted since its data directory was made, or all of a pool together. */
+/** What a gateway, or a whole pool, has counted since its data directory was created. */
 const totals = {
   requests: count,
-  /** Requests that were answered whole. */
+  /** Requests that were answered completely. */
   answers: count,
   fallbacks: count,
-  /** Of prompts and answers. */
+  /** In prompts and answers. */
   tokens: count,
 };
 
@@ -115,7 +115,7 @@ const poolSchema = z.strictObject({
   database: z.enum(['connected', 'away']),
   /** For people; null while it is connected. */
   problem: z.string().nullable(),
-  /** Of all gateways that ever were in the pool. */
+  /** Of all gateways that have ever been in the pool. */
   totals: z.strictObject(totals),
   gateways: z.array(
     z.strictObject({
@@ -125,15 +125,15 @@ const poolSchema = z.strictObject({
       started_at: timestamp,
       /** Since it last reported to the database. */
       seen_ms: count,
-      /** Commits that it had not read then. */
+      /** Commits that it had not read at that time. */
       behind: count,
-      /** What it alone does now: verifications, and the sweep. */
+      /** The leases that it holds now, for verifications and the sweep. */
       leases: count,
       /** Machines whose last heartbeat came to it. */
       machines: count,
-      /** Machines in good standing by a verdict that it made since it started. */
+      /** Machines that are verified by a verdict that it has made since it started. */
       verified: count,
-      /** Chat requests under way. */
+      /** Chat requests in progress. */
       in_flight: count,
       ...totals,
     }),
@@ -157,7 +157,7 @@ export const statusReportSchema = z.strictObject({
   upstreams: z.array(upstreamSchema),
   circuits: circuitsSchema,
   stats: statsSchema,
-  /** Chat requests under way, and those that wait because as many are as may be. */
+  /** Chat requests in progress, and those that wait because the limit is reached. */
   admission: z.strictObject({ running: count, queued: count, limit: count, refused: count }),
   ondemand_warmup: warmupStateSchema,
   ondemand_warmup_detail: z.strictObject({
@@ -165,9 +165,9 @@ export const statusReportSchema = z.strictObject({
     lastWarmupAt: timestamp.nullable(),
     lastResult: z.string().nullable(),
     durationMs: milliseconds.nullable(),
-    /** Of the cold start that is going on; null while there is none. */
+    /** Of the cold start in progress; null if there is none. */
     elapsedMs: milliseconds.nullable(),
-    /** How long cold starts usually take; null while none is going on, and before the first has ended. */
+    /** How long cold starts usually take; null if none is in progress, or before the first has ended. */
     usualMs: milliseconds.nullable(),
   }),
   config: z.strictObject({
@@ -178,7 +178,7 @@ export const statusReportSchema = z.strictObject({
     env_hint: z.record(z.string(), z.string()),
   }),
   hint: z.string(),
-  /** Left out where the gateway has its machines alone. */
+  /** Left out if the gateway is not in a pool. */
   pool: poolSchema.optional(),
 });
 

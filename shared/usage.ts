@@ -4,9 +4,9 @@ import type { MachineNames, UpstreamId } from './ids.ts';
 export interface Tokens {
   readonly input: number;
   readonly output: number;
-  /** Those of `input` that the upstream had in its cache. */
+  /** The part of `input` that the upstream had in its cache. */
   readonly cached: number;
-  /** The upstream did not say: counted by bytes and events. */
+  /** Not reported by the upstream, but estimated from bytes and events. */
   readonly estimated: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface UsageFigures {
   readonly firstTokens: number;
   /** From first to last token, over the calls with a first token. */
   readonly outputMs: number;
-  /** Output tokens of those. */
+  /** Output tokens of those calls. */
   readonly timedTokens: number;
   readonly spentNano: number;
   /** What the tokens of `local` would have cost. */
@@ -55,7 +55,7 @@ export const FIGURE_NAMES = [
   'savedNano',
 ] as const satisfies readonly FigureName[];
 
-/** What an upstream's calls came to in the range. */
+/** Totals of an upstream's calls in the range. */
 export interface HistoryPart {
   readonly upstream: UpstreamId;
   readonly provider: string | null;
@@ -64,7 +64,7 @@ export interface HistoryPart {
   readonly figures: UsageFigures;
 }
 
-/** What the requests with a key came to in the range. */
+/** Totals of the requests with a key in the range. */
 export interface HistoryKey {
   readonly key: string;
   readonly figures: UsageFigures;
@@ -78,7 +78,7 @@ export interface HistoryPoint {
   readonly upstreams: Readonly<Partial<Record<UpstreamId, UsageFigures>>>;
 }
 
-/** What is kept of a machine's calls over time. */
+/** The figures that are stored for a machine's calls. */
 export const MACHINE_FIGURES = [
   'calls',
   'inputTokens',
@@ -91,18 +91,18 @@ export type MachineFigures = Pick<UsageFigures, (typeof MACHINE_FIGURES)[number]
 
 /** A machine's calls over time. */
 export interface HistoryMachine {
-  /** Null: all but the busiest, together. */
+  /** Null: all but the busiest machines together. */
   readonly provider: string | null;
   readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
 }
 
 /** `GET /api/v1/history` */
 export interface HistoryReport extends UsageHistory {
-  /** Of the machines in it; those that are gone are left out. */
+  /** Of the machines in it; removed machines are left out. */
   readonly names: MachineNames;
 }
 
-/** What was used, as it is kept: by ids. */
+/** Usage as it is stored, with ids instead of names. */
 export interface UsageHistory {
   readonly range: HistoryRange;
   readonly from: number;
@@ -114,14 +114,14 @@ export interface UsageHistory {
   readonly machines: readonly HistoryMachine[];
   /** At most 200, most tokens first. */
   readonly parts: readonly HistoryPart[];
-  /** The same. */
+  /** At most 200, most tokens first, like `parts`. */
   readonly keys: readonly HistoryKey[];
   readonly today: UsageFigures;
   readonly thisMonth: UsageFigures;
   readonly currency: string;
-  /** Why nothing is kept; null while it is. */
+  /** Why usage is not stored; null while it is. */
   readonly problem: string | null;
 }
 
-/** From this share of a budget on its owner is warned, in the log and in the window. */
+/** From this share of a budget on, the owner is warned in the log and in the window. */
 export const WARNED_SHARE = 0.8;

@@ -1,16 +1,16 @@
 /**
- * Control characters, line separators and what turns the direction of writing: in a name from outside they move a
- * terminal's cursor, forge lines, or make a name read as another. Of Unicode's list, without the joiners that scripts
+ * Control characters, line separators and characters that change the text direction: in a name from outside they could
+ * move a terminal's cursor, forge lines or disguise the name. From Unicode's list, without the joiners that scripts
  * need (https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters).
  */
 const HIDDEN = String.raw`\p{Cc}\p{Zl}\p{Zp}\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\u{E0000}-\u{E007F}`;
 const ONE_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
-/** Most texts, which are found so at once. */
+/** Most texts, which need no replacement. */
 const PLAIN = /^[\x20-\x7E]*$/;
-/** JSON writes control characters, and whatever else it likes, as escapes. */
+/** JSON must escape control characters, and may escape any other. */
 const MAY_HOLD_HIDDEN = new RegExp(String.raw`[${HIDDEN}]|\\[ubfnrt]`, 'u');
 
-/** A text from outside, fit to be shown: each hidden character as its code, such as `⟨U+202E⟩`. */
+/** A text from outside, safe to show: each hidden character is replaced by its code, such as `⟨U+202E⟩`. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replaceAll(ONE_HIDDEN, (found) => {
