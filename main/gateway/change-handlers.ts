@@ -7,14 +7,14 @@ import type { ModelCatalogue } from './upstream/model-catalogue.ts';
 
 export interface ChangeHandlers {
   resetCircuit(id: UpstreamId): void;
-  /** An upstream has a new address, key or model: what was learnt of the old one is discarded. */
+  /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
   traffic(providerId: string): ProviderTraffic;
   /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
-  /** A provider or its engine is back: the next request may probe it at once. */
+  /** A provider or its engine is available again: the next request may probe it at once. */
   providerRecovered(id: string): void;
-  /** A provider was removed, and with it everything known of it. */
+  /** A provider was removed: everything known about it is discarded. */
   providerRemoved(id: string): void;
 }
 

@@ -31,18 +31,18 @@ export interface GatewayDeps {
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
   readonly providers: GatewayProviders;
-  /** The other gateways; null if this one has its machines alone. */
+  /** The other gateways of the pool; null if this gateway is not in one. */
   readonly pool: PoolPort | null;
   /** The agent of this machine; null while it is switched off. */
   readonly agent: AgentApi | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the browsers with standing control. */
+  /** The same for the remembered browsers. */
   readonly keepBrowsers: (save: () => unknown) => StateFile;
   readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
-  /** What other machines install. */
+  /** The package that other machines install. */
   readonly ownPackage: () => Promise<OwnPackage>;
   readonly windowDirectory: string;
   /** What the window shows of the app; the gateway adds the address. */
@@ -59,7 +59,7 @@ export interface GatewayProviders {
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
-  /** What a machine goes by; null if it is not known. */
+  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;

@@ -34,7 +34,7 @@ export interface RouteParts {
 export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  // A name that led the window here, as that of a proxy, leads other machines here, too.
+  // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
   const joinUrl = (req: Request) =>
     isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const table = routeTable({

@@ -26,7 +26,7 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
 
-/** Chat requests under way, and what was counted since the data directory was made. */
+/** Chat requests in progress, and totals since the data directory was created. */
 export interface GatewayLoad {
   readonly in_flight: number;
   readonly requests: number;
@@ -37,9 +37,9 @@ export interface GatewayLoad {
 
 export interface Gateway extends ChangeHandlers {
   start(): Promise<Started>;
-  /** Running requests may finish for `graceMs`, then they are ended. */
+  /** Running requests may finish within `graceMs`, then they are aborted. */
   stop(graceMs: number): Promise<void>;
-  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
   askForModels(): void;
   /** The machine has woken from sleep. */
   resumed(): void;
@@ -95,7 +95,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle,
   });
-  // Created with the first request that needs it: it takes 5 ms of a start, and chat requests do not need it.
+  // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
     (express ??= createExpressListener(routes, { ...deps, identify, onBug }))(req, res);
@@ -161,7 +161,7 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : 'unknown';
 }
 
-/** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
+/** Who has control: the holder of the token, sessions and remembered browsers. */
 function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
   const sessions = createSessions(deps.clock);
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);

@@ -17,7 +17,7 @@ export interface Learnt {
   readonly items: ItemMemory;
 }
 
-/** Items of answers that callers may refer to: some thousand answers. */
+/** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 export function createLearnt({

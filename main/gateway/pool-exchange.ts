@@ -4,11 +4,11 @@ import type { Clock } from '../platform/clock.ts';
 import type { SharedCircuits } from './circuits/shared-circuits.ts';
 import type { Stats } from './monitoring/counters.ts';
 
-/** Tells the other gateways of the pool what this one has learnt, and hears of them. */
+/** Sends the other gateways of the pool what this one has learnt, and receives what they have. */
 export interface PoolExchange {
   /** Running requests of the other gateways at a machine, as of the last second. */
   inFlightElsewhere(id: string): number;
-  /** There is something to tell. */
+  /** There is something to send. */
   changed(): void;
   start(): void;
   stop(): void;
@@ -22,9 +22,9 @@ interface ExchangeDeps {
 }
 
 const EVERY_MS = 1000;
-/** What is learnt within this time is sent together. */
+/** Changes within this time are sent together. */
 const GATHER_MS = 50;
-/** After this much silence, the figures of the others no longer count. */
+/** If the database has not answered for this long, the figures of the others no longer count. */
 const SILENCE_MS = 5000;
 
 const NOWHERE: PoolHeard['inFlight'] = {};
@@ -35,7 +35,7 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
   let heardTicks = -Infinity;
   let isRunning = false;
   let isTelling = false;
-  /** News came during the exchange. */
+  /** There was news during the exchange. */
   let isAgain = false;
   let dueTicks = Infinity;
   let cancelTimer = () => {};
@@ -61,7 +61,7 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
     } else if (clock.ticks() - heardTicks > SILENCE_MS) elsewhere = NOWHERE;
     isTelling = false;
     circuits.heard(answer, toldTicks);
-    // Without the database nothing is gained by haste.
+    // Without the database, sending early is pointless.
     plan(isAgain && answer !== null ? GATHER_MS : EVERY_MS);
   }
 

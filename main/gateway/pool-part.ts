@@ -13,7 +13,7 @@ import { createPoolExchange, type PoolExchange } from './pool-exchange.ts';
 /** What this gateway shares with the others of its pool: what circuits learn, and where requests run. */
 export interface PoolPart {
   share(own: Circuits): Circuits;
-  /** Running requests at a machine, those of all gateways together. */
+  /** Running requests at a machine, from all gateways together. */
   inFlightBeside(stats: Pick<Stats, 'inFlightAt'>): (id: string) => number;
   start(stats: Pick<Stats, 'running'>): void;
   stop(): void;
@@ -23,7 +23,7 @@ interface PartDeps extends Pick<GatewayDeps, 'clock' | 'random' | 'config'> {
   readonly providers: Pick<GatewayDeps['providers'], 'isKnown'>;
 }
 
-/** Without other gateways nothing is shared, and nothing of it costs time. */
+/** Without other gateways nothing is shared, which costs no time. */
 const ALONE: PoolPart = {
   share: (own) => own,
   inFlightBeside: (stats) => (id) => stats.inFlightAt(id),
@@ -63,7 +63,7 @@ export function createPoolPart(port: PoolPort | null, deps: PartDeps): PoolPart 
   };
 }
 
-/** Gateways share what they know of an upstream that has the same address and key at both. */
+/** Gateways share what they know about an upstream if its address and key are the same at both. */
 function upstreamNames(config: Config, port: PoolPort): ReadonlyMap<string, string> {
   const ownerOf = (id: UpstreamId) => {
     const { baseUrl } = config[id];

@@ -4,7 +4,7 @@ import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/browsers.ts';
 import { sendError } from '../http/responses.ts';
 
-/** What an owner looks up when something is wrong. */
+/** What an owner needs for troubleshooting. */
 export interface AboutApp {
   readonly dataDirectory: string;
   /** The end of the log file, oldest line first; null if the log goes elsewhere. */

@@ -20,7 +20,7 @@ export interface AgentApi {
     | { readonly kind: 'failed'; readonly happened: string; readonly remedy: string | null }
   >;
   leave(): Promise<void>;
-  /** Runs the registry's checks from this side. */
+  /** Runs the registry's checks from the machine's side. */
   runChecks(): Promise<DoctorReport>;
 }
 

@@ -42,7 +42,7 @@ interface AppDeps {
   readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
-  /** What a machine goes by; null if it is not known. */
+  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   readonly agent: Pick<AgentApi, 'gpus'> | null;
   readonly app: () => { readonly version: string };
@@ -144,9 +144,9 @@ function sendMetrics(res: Response, deps: AppDeps): void {
   sendBody(res, 200, body, { 'content-type': EXPOSITION_TYPE });
 }
 
-/** With more than this unread, a reader gets a new snapshot instead of further deltas. */
+/** A reader that has not read this much gets a new snapshot instead of further deltas. */
 const MAX_UNREAD_BYTES = 256 * 1024;
-/** Silence longer than this would let proxies and sleeping tabs drop the connection unnoticed. */
+/** After a longer silence, proxies and sleeping tabs could drop the connection unnoticed. */
 const KEEP_ALIVE_MS = 15_000;
 
 const EVENTS_HEAD = {
@@ -155,12 +155,12 @@ const EVENTS_HEAD = {
   ...NOSNIFF,
 };
 
-/** Streams the live feed as server-sent events until the reader goes away. */
+/** Streams the live feed as server-sent events until the reader disconnects. */
 function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
   let overflowed = false;
   let cancelTimer = () => {};
   const send = (event: LiveEvent) => {
-    // A stop has ended the stream; it closes only once the reader has read the rest.
+    // The gateway is stopping and has ended the stream, which closes only once the reader has read the rest.
     if (overflowed || res.writableEnded) return;
     res.write(`data: ${JSON.stringify(event)}\n\n`);
     overflowed = res.writableLength > MAX_UNREAD_BYTES;

@@ -64,7 +64,7 @@ export function controlHandlers(deps: ControlDeps) {
   };
 }
 
-/** The state that follows, or why no warm-up may start. */
+/** The resulting state, or why no warm-up may start. */
 function startWarmup({
   config,
   remotes,
@@ -87,7 +87,7 @@ function sendPatched(res: Response, patched: Patched, view: () => SettingsView):
   else sendError(res, unpatchedError(patched));
 }
 
-/** Why a change of the settings was not taken. */
+/** Why a change of the settings was rejected. */
 export function unpatchedError(
   unpatched: Exclude<Patched, { readonly kind: 'patched' }>,
 ): GatewayError {

@@ -26,7 +26,7 @@ interface ExpressDeps {
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
-  // A page that opened this one keeps no handle on it, and no other site embeds its files.
+  // A page that opened this one gets no handle to it, and no other site can embed its files.
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -41,13 +41,13 @@ const REGISTER = {
   DELETE: 'delete',
 } as const;
 
-/** Serves `routes`, then the window's files. Agents' bodies are left unread: their signatures cover the bytes. */
+/** Serves `routes`, then the window's files. Agents' bodies are not parsed here: their signatures cover the bytes. */
 export function createExpressListener(
   routes: readonly Route[],
   deps: ExpressDeps,
 ): RequestListener {
   const app = express();
-  // Express replaces the prototype of each request, which would lose the count of its pieces.
+  // Express replaces the prototype of each request, which would disable the count of its pieces.
   const own = Object.getOwnPropertyDescriptors(express.request);
   Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');
@@ -65,7 +65,7 @@ export function createExpressListener(
         handle,
       );
     }
-    // Registered with its path, so that a fixed path never reaches a later route as an id.
+    // Registered right after its path, so that a fixed path never matches a later route as an id.
     app.all(path, (_req: Request, res: Response) => {
       sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
     });
@@ -96,7 +96,7 @@ function permit(access: Access, identify: Identify) {
   };
 }
 
-/** Runs beside Express's parser, which has no limits on the number of pieces or on the time. */
+/** Runs beside Express's parser, which limits neither the number of pieces nor the time. */
 function limitBodies(bodies: SmallBodyReader) {
   return (req: Request, res: Response, next: () => void): void => {
     void bodies.read(req, res);
@@ -161,4 +161,4 @@ function statusOf(error: unknown): number | null {
 }
 
 const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
-<h1>The window is not built</h1><p>The gateway runs. Stop it and start it again with <code>npm start</code>, which builds the window first.</p></html>`;
+<h1>The window is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the window first.</p></html>`;

@@ -38,12 +38,12 @@ const NOT_SHARED: GatewayError = {
     "This gateway listens on this machine only, so no other machine can install from it. Share it in the window (Settings, Share on a network), or set SWITCHYARD_HOST to this machine's address in your network and SWITCHYARD_API_KEYS to a key of your own, then restart it.",
 };
 
-/** Routes by which other machines install this program. */
+/** Routes from which other machines install this program. */
 export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDeps) {
   const withPackage =
     (send: (packed: Packed, req: Request, res: Response) => void) =>
     async (req: Request, res: Response): Promise<void> => {
-      // A gateway on loopback can be shared by a proxy, which passes its own name on.
+      // A gateway on loopback can be shared through a proxy, which passes its own name on.
       if (!isShared() && isAskedOnLoopback(req)) {
         sendError(res, NOT_SHARED);
         return;

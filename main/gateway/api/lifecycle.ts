@@ -8,7 +8,7 @@ import { bind, type Bound, type Listening, type Move, prepareMove, urlsOf } from
 
 export type Started =
   | { readonly ok: true }
-  /** `isPortTaken`: by another program, so that another port would do. */
+  /** `isPortTaken`: by another program, so that another port would work. */
   | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
 
 export interface Lifecycle {
@@ -16,8 +16,8 @@ export interface Lifecycle {
   /** Refuses new requests, and ends running ones after `graceMs`. */
   stop(graceMs: number): Promise<void>;
   /**
-   * Listens at the addresses of another host as well, without a restart; the old ones are given up once the change
-   * is taken.
+   * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
+   * committed.
    */
   prepareMove(host: string): Promise<PreparedMove>;
   readonly isStopping: () => boolean;
@@ -35,10 +35,10 @@ export interface Lifecycle {
 export type PreparedMove =
   | {
       readonly kind: 'ready';
-      /** Gives up the old addresses; requests that run there go on. */
-      readonly take: () => void;
-      /** Gives up the new ones. */
-      readonly drop: () => void;
+      /** Closes the old addresses; requests that run there continue. */
+      readonly commit: () => void;
+      /** Closes the new ones. */
+      readonly rollBack: () => void;
     }
   | { readonly kind: 'at_restart' }
   | { readonly kind: 'failed'; readonly message: string };
@@ -48,13 +48,13 @@ const NOT_NOW = {
   message: 'The gateway is starting, stopping or changing its address; try again in a moment.',
 } as const;
 
-/** Wait for readers of event streams to read to the end, before their connections are closed. */
+/** How long readers of event streams may read to the end before their connections are closed. */
 const STREAM_END_MS = 500;
 
-/** Told why the start waits; null: a port that is taken is not waited for. */
+/** Called with why the start is waiting; null if a taken port is not waited for. */
 export type OnPortTaken = ((message: string) => void) | null;
 
-interface LifecycleEdges {
+interface LifecycleDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly onPortTaken: OnPortTaken;
@@ -63,10 +63,10 @@ interface LifecycleEdges {
 /** `makeServer` is called once per bound address. */
 export function createLifecycle(
   makeServer: () => Server,
-  { clock, log, onPortTaken }: LifecycleEdges,
+  { clock, log, onPortTaken }: LifecycleDeps,
 ): Lifecycle {
   const streams = new Set<ServerResponse>();
-  /** Servers of addresses that were given up, on which requests still run. */
+  /** Servers of closed addresses, on which requests still run. */
   const retired = new Set<Server>();
   let listening: Listening | null = null;
   let isShared = false;
@@ -80,17 +80,17 @@ export function createLifecycle(
   }
 
   function retire(server: Server): void {
-    // A connection that stays open would otherwise carry requests for as long as its caller likes.
+    // Otherwise a caller could send requests over an open connection for as long as it likes.
     server.prependListener('request', (_req, res) => void res.setHeader('connection', 'close'));
     retired.add(server);
     void closed(server).then(() => retired.delete(server));
   }
 
-  function take({ next, retired: old }: Extract<Move, { readonly kind: 'ready' }>): void {
+  function commit({ next, retired: old }: Extract<Move, { readonly kind: 'ready' }>): void {
     isMoving = false;
     listenAt(next);
     for (const { server } of old) retire(server);
-    // Readers come again at an address that is still served.
+    // Readers reconnect to an address that is still served.
     if (old.length > 0) for (const stream of streams) stream.end();
     log('info', 'listening', { url: urlsOf(next).outsideUrl });
   }
@@ -109,7 +109,7 @@ export function createLifecycle(
   return {
     async start({ gateway }) {
       const tryBind = () => bind(gateway.host, gateway.port, makeServer);
-      const bound = await bindPatiently(tryBind, clock, onPortTaken);
+      const bound = await bindWithRetries(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
         return { ok: false, isPortTaken: bound.isPortTaken, message: bound.message };
       }
@@ -131,13 +131,13 @@ export function createLifecycle(
       if (listening === null || isMoving || stopping) return NOT_NOW;
       isMoving = true;
       const move = await prepareMove(listening, host, makeServer);
-      const drop = () => {
+      const rollBack = () => {
         isMoving = false;
         if (move.kind === 'ready') for (const { server } of move.added) server.close();
       };
       if (move.kind === 'ready' && !stopping)
-        return { kind: 'ready', take: () => take(move), drop };
-      drop();
+        return { kind: 'ready', commit: () => commit(move), rollBack };
+      rollBack();
       return move.kind === 'ready' ? NOT_NOW : move;
     },
     isStopping: () => stopping,
@@ -152,22 +152,22 @@ export function createLifecycle(
   };
 }
 
-/** The default port lies in the range from which Linux takes ports for outgoing connections. */
-const PATIENCE_MS = 5000;
+/** The default port is in the range that Linux uses for outgoing connections, so it may be taken for a moment. */
+const MAX_WAIT_MS = 5000;
 const RETRY_MS = 250;
 
-async function bindPatiently(
+async function bindWithRetries(
   tryBind: () => Promise<Bound>,
   clock: Clock,
   onPortTaken: OnPortTaken,
 ): Promise<Bound> {
-  const untilTicks = clock.ticks() + PATIENCE_MS;
+  const untilTicks = clock.ticks() + MAX_WAIT_MS;
   const never = new AbortController().signal;
   for (let tries = 1; ; tries += 1) {
     const bound = await tryBind();
-    if (bound.kind === 'bound' || onPortTaken === null || !bound.mayPass) return bound;
+    if (bound.kind === 'bound' || onPortTaken === null || !bound.isTransient) return bound;
     if (clock.ticks() >= untilTicks) return bound;
-    if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${PATIENCE_MS / 1000} s for it.`);
+    if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${MAX_WAIT_MS / 1000} s for it.`);
     await sleep(clock, RETRY_MS, never);
   }
 }

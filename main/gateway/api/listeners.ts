@@ -15,7 +15,7 @@ export interface Listener {
 
 /** Where the gateway listens. */
 export interface Listening {
-  /** As it is set, without brackets. */
+  /** As configured, without brackets. */
   readonly host: string;
   readonly port: number;
   readonly listeners: readonly Listener[];
@@ -23,10 +23,10 @@ export interface Listening {
 
 export type Bound =
   | { readonly kind: 'bound'; readonly listening: Listening }
-  /** `mayPass`: the port or the address may be free later. */
+  /** `isTransient`: the port or the address may become available later. */
   | {
       readonly kind: 'failed';
-      readonly mayPass: boolean;
+      readonly isTransient: boolean;
       readonly isPortTaken: boolean;
       readonly message: string;
     };
@@ -48,9 +48,8 @@ function addressesFor(host: string): readonly string[] {
 const literalOf = (host: string): string =>
   host === 'localhost' ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1');
 
-/** Whether the gateway can do without an address beside its host: one that is missing, or loopback beside an outside one. */
-const isDispensable = (host: string, isAbsent: boolean): boolean =>
-  isAbsent || !isLoopbackHost(host);
+/** Whether the gateway can run without an additional address: one that is missing, or loopback beside an outside host. */
+const isOptional = (host: string, isAbsent: boolean): boolean => isAbsent || !isLoopbackHost(host);
 
 /** Binds all addresses of `host`, or none. */
 export async function bind(
@@ -61,7 +60,7 @@ export async function bind(
   const host = literalOf(hostAsSet);
   for (let tries = 1; ; tries += 1) {
     const bound = await bindOnce(host, port, makeServer);
-    if (bound.kind === 'bound' || !bound.isTwin || port !== 0 || tries === FREE_PORT_TRIES) {
+    if (bound.kind === 'bound' || !bound.isAdditional || port !== 0 || tries === FREE_PORT_TRIES) {
       return bound;
     }
   }
@@ -69,7 +68,7 @@ export async function bind(
 
 type BoundOnce =
   | Extract<Bound, { kind: 'bound' }>
-  | (Extract<Bound, { kind: 'failed' }> & { readonly isTwin: boolean });
+  | (Extract<Bound, { kind: 'failed' }> & { readonly isAdditional: boolean });
 
 async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<BoundOnce> {
   const listeners: Listener[] = [];
@@ -80,26 +79,26 @@ async function bindOnce(host: string, port: number, makeServer: () => Server): P
     if (bound.kind === 'listening') {
       boundPort = bound.port;
       listeners.push({ address, server });
-    } else if (address === host || !isDispensable(host, bound.absent)) {
+    } else if (address === host || !isOptional(host, bound.absent)) {
       for (const each of listeners) each.server.close();
       const { taken: isPortTaken, absent, message } = bound;
-      const mayPass = isPortTaken || absent;
-      return { kind: 'failed', mayPass, isPortTaken, message, isTwin: address !== host };
+      const isTransient = isPortTaken || absent;
+      return { kind: 'failed', isTransient, isPortTaken, message, isAdditional: address !== host };
     }
   }
   return { kind: 'bound', listening: { host, port: boundPort, listeners } };
 }
 
-/** How a running gateway comes to listen at another host. */
+/** How a running gateway moves to another host. */
 export type Move =
-  /** The new addresses answer already, beside the old ones. */
+  /** The new addresses are already open, beside the old ones. */
   | {
       readonly kind: 'ready';
       readonly next: Listening;
       readonly added: readonly Listener[];
       readonly retired: readonly Listener[];
     }
-  /** Linux gives no program all addresses of a port while it listens at one of them, or the other way round. */
+  /** Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
   | { readonly kind: 'at_restart' }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -135,7 +134,7 @@ export async function prepareMove(
   };
 }
 
-/** The addresses of a gateway, as they are written. */
+/** The addresses of a gateway as URLs. */
 export interface ListeningUrls {
   /** Of the window, such as `http://127.0.0.1:47900`. */
   readonly url: string;
@@ -158,7 +157,7 @@ export function urlsOf({ host, port, listeners }: Listening): ListeningUrls {
   };
 }
 
-/** What other machines call, for a host as it is set; loopback where nothing else is known. */
+/** The host that other machines call, for a host as configured; loopback if nothing else is known. */
 export function outsideHost(hostAsSet: string): string {
   const host = literalOf(hostAsSet);
   if (!isWildcardHost(host)) return host;

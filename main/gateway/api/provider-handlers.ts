@@ -98,7 +98,7 @@ const COMPRESSED: GatewayError = {
   message: 'An agent sends its body as plain JSON in UTF-8, not compressed.',
 };
 
-/** Null once an error was sent, or the agent has disconnected. */
+/** Null if an error was sent, or the agent has disconnected. */
 async function readAgentBody(
   req: Request,
   res: Response,

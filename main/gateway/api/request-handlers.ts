@@ -34,7 +34,7 @@ function wantedOf(query: Query): RequestsWanted | GatewayError {
   const filter = REQUEST_FILTERS.find((name) => name === outcome);
   if (filter === undefined) return bad('outcome', `must be one of ${REQUEST_FILTERS.join(', ')}`);
   const repeated = NARROWINGS.find((name) => typeof (query[name] ?? '') !== 'string');
-  if (repeated !== undefined) return bad(repeated, 'must stand once');
+  if (repeated !== undefined) return bad(repeated, 'must be given only once');
   const before = wholeNumber(query['before']);
   if (Number.isNaN(before)) return bad('before', 'must be a time in whole milliseconds');
   const limit = wholeNumber(query['limit']) ?? DEFAULT_LIMIT;
@@ -45,7 +45,7 @@ function wantedOf(query: Query): RequestsWanted | GatewayError {
   return { filter, by: Object.fromEntries(by) as RequestsWanted['by'], before, limit };
 }
 
-/** Null if none is given, NaN for anything else. */
+/** Null if the parameter is missing, NaN if it is not a whole number. */
 function wholeNumber(given: Query[string]): number | null {
   if (given === undefined) return null;
   return typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
@@ -56,6 +56,6 @@ function bad(param: string, what: string): GatewayError {
 }
 
 function notFound(id: string): GatewayError {
-  const message = `There is no request "${id.slice(0, 100)}", or it was forgotten.`;
+  const message = `There is no request "${id.slice(0, 100)}", or it is no longer stored.`;
   return { status: 404, code: 'not_found', message };
 }

@@ -43,7 +43,7 @@ interface Handlers {
   readonly install: ReturnType<typeof installHandlers>;
 }
 
-/** The routes that Express serves, with the window's files behind them. */
+/** The routes that Express serves, before the window's files. */
 export function routeTable({
   access,
   app,

@@ -55,7 +55,7 @@ const ENDPOINT_AT: ReadonlyMap<string, (typeof ENDPOINT_ROUTES)[number]> = new M
   ENDPOINT_ROUTES.flatMap((route) => route.endpoint.paths.map((path) => [path, route])),
 );
 
-/** The order of the checks is the middleware: guard, stop, preflight, then route. */
+/** The order of the checks matters: guard, stop, preflight, then route. */
 function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): void {
   const { gateway } = deps.config();
   const route = ENDPOINT_AT.get(pathOf(req));
@@ -103,12 +103,12 @@ function pathOf(req: IncomingMessage): string {
 
 /** The gateways that a request has passed through, by their random IDs, separated by commas. */
 const HOPS_HEADER = 'x-gateway-hops';
-/** A gateway in front of another's machines is two; more are a loop through gateways that drop part of the header. */
+/** A gateway in front of another makes two hops; more mean a loop through gateways that drop part of the header. */
 const MAX_HOPS = 5;
 
 /**
- * Adds the gateway `id` to the headers that are forwarded. False for a request that has come back to it, or has been
- * passed on too often.
+ * Adds the gateway `id` to the headers that are forwarded. False if the request has already passed through it, or has
+ * been forwarded too often.
  */
 function addHop(headers: IncomingHttpHeaders, id: string): boolean {
   const value = headers[HOPS_HEADER];

@@ -17,7 +17,7 @@ interface SharingDeps {
   readonly lifecycle: Lifecycle;
 }
 
-/** Changes the addresses at which the gateway listens, while it runs. */
+/** Changes the addresses that the gateway listens on, while it is running. */
 export function sharingHandlers(deps: SharingDeps) {
   const { config, lifecycle } = deps;
   return {
@@ -68,10 +68,10 @@ async function change(
   }
   const patched = settings.patch(tree);
   if (patched.kind !== 'patched') {
-    if (move.kind === 'ready') move.drop();
+    if (move.kind === 'ready') move.rollBack();
     return { kind: 'refused', error: unpatchedError(patched) };
   }
-  if (move.kind === 'ready') move.take();
+  if (move.kind === 'ready') move.commit();
   const { port } = new URL(lifecycle.url());
   const url = `http://${urlHost(outsideHost(host))}:${port}`;
   return { kind: 'changed', value: { applied: move.kind === 'ready' ? 'now' : move.kind, url } };

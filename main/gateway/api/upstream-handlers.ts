@@ -22,7 +22,7 @@ interface UpstreamDeps {
   readonly sightings: Pick<Sightings, 'tested'>;
 }
 
-/** Routes that ask one upstream on behalf of its owner; requests and circuits know nothing of it. */
+/** Routes that call one upstream on behalf of its owner; these calls do not count as requests or affect circuits. */
 export function upstreamHandlers(deps: UpstreamDeps) {
   const running = new Map<UpstreamId, Promise<UpstreamTest>>();
   return {
@@ -34,7 +34,7 @@ export function upstreamHandlers(deps: UpstreamDeps) {
         sendError(res, start);
         return;
       }
-      // A second click waits for the first.
+      // A second click waits for the result of the first.
       const test = running.get(id) ?? start.run().finally(() => running.delete(id));
       running.set(id, test);
       const result = await test;
@@ -95,7 +95,7 @@ const notConfigured = (message: string): GatewayError => ({
   message,
 });
 
-/** Without a model of its own there is none to ask for a completion. */
+/** Without a configured model, no completion can be requested. */
 async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<UpstreamTest> {
   const startedAt = deps.clock.ticks();
   const list = await fetchModels(upstream, deps);
@@ -106,7 +106,7 @@ async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<U
   return { ok: true, model: null, totalMs, ...unknown };
 }
 
-/** An address that is not saved yet, with its key, or what the settings have. */
+/** An address that is not saved yet, with its key, or else those from the settings. */
 function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
   const body = (req.body ?? {}) as Readonly<Record<string, unknown>>;
   const { baseUrl, apiKey } = body;

@@ -41,7 +41,7 @@ test.runIf(process.platform === 'linux')(
     const move = await moved(gateway, '127.0.0.2');
     expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
     expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
-    move.take();
+    move.commit();
     expect(gateway.lifecycle.url()).toBe(`http://127.0.0.2:${gateway.port}`);
     await expect(gateway.at('127.0.0.1')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
@@ -59,7 +59,7 @@ test.runIf(process.platform === 'linux')(
     const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     caller.write(head('/wait'));
     await once(caller, 'data');
-    (await moved(gateway, '127.0.0.2')).take();
+    (await moved(gateway, '127.0.0.2')).commit();
     // Sent before the first answer ends, so that the connection is not idle in between.
     caller.write(head('/') + head('/'));
     gateway.running[0]?.end('finished');
@@ -73,7 +73,7 @@ test.runIf(process.platform === 'linux')(
   'a move that is dropped leaves the gateway where it was',
   async () => {
     const gateway = await startWaiting();
-    (await moved(gateway, '127.0.0.2')).drop();
+    (await moved(gateway, '127.0.0.2')).rollBack();
     await expect(gateway.at('127.0.0.2')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
   },
@@ -91,7 +91,7 @@ test('a second move waits until the first is settled', async () => {
   const first = await moved(gateway, '127.0.0.1');
   const second = await gateway.lifecycle.prepareMove('127.0.0.1');
   expect(second).toMatchObject({ kind: 'failed', message: expect.stringContaining('try again') });
-  first.drop();
+  first.rollBack();
   expect((await gateway.lifecycle.prepareMove('127.0.0.1')).kind).toBe('ready');
 });
 
