@@ -16,7 +16,7 @@ function covers(pattern: string, origin: string): boolean {
   return asked.replace(/:\d+$/, '') === known.slice(0, -2);
 }
 
-/** Pages choose what they send; beyond it no further origin is named. */
+/** Callers can send any number of origins; further ones are not logged. */
 const MAX_LOGGED = 100;
 const MAX_SHOWN_CHARS = 100;
 

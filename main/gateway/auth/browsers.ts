@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 
-/** A browser with standing control. */
+/** A browser that is remembered and keeps control. */
 export interface Browser {
   readonly id: string;
   readonly name: string;
@@ -11,13 +11,13 @@ export interface Browser {
   readonly seenAt: number;
 }
 
-/** Browsers that keep control over restarts, until they are forgotten or unused for 90 days. */
+/** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */
 export interface Browsers {
-  /** The token is shown once; only its digest is stored. */
+  /** The token is returned once; only its digest is stored. */
   remember(name: string): Promise<{ readonly id: string; readonly token: string }>;
   isRemembered(token: string): boolean;
   list(): readonly Browser[];
-  /** False if there is none with this id. Settles once it is on disk. */
+  /** False if no browser has this id. Resolves once the change is on disk. */
   forget(id: string): Promise<boolean>;
 }
 

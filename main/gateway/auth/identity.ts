@@ -12,11 +12,11 @@ export interface Identity {
   readonly reader: boolean;
   /** Holds the control token or a control session. */
   readonly control: boolean;
-  /** `Authorization` for `local`; null if no credential was sent, or one of the gateway's own. */
+  /** `Authorization` for `local`; null if no credential was sent, or only the gateway's own. */
   readonly authorization: string | null;
   /** The gateway's own secret that was sent; null if none was. */
   readonly key: string | null;
-  /** What the key is called in records; null for none, and for a control secret. */
+  /** The name of the key in records; null without a key, or for a control secret. */
   readonly keyName: string | null;
 }
 
@@ -25,13 +25,13 @@ export type Identify = (headers: IncomingHttpHeaders) => Identity;
 interface AuthRules {
   readonly apiKeys: readonly string[];
   readonly named: Pick<NamedKeys, 'isEmpty' | 'use'>;
-  /** Others can reach the gateway: with the last key revoked, it does not become open to them. */
+  /** Whether other machines can reach the gateway; it does not become open to them when the last key is revoked. */
   readonly isExposed: () => boolean;
   readonly controlToken: string;
   readonly isSession: (token: string) => boolean;
 }
 
-/** Secrets are looked up by their digest, so that the time it takes says nothing of a secret. */
+/** Secrets are looked up by their digest, so that the time of the lookup reveals nothing about a secret. */
 export function createIdentify(rules: AuthRules): Identify {
   const { apiKeys, named, isExposed, controlToken, isSession } = rules;
   const listed = new Map(apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`]));
@@ -68,13 +68,13 @@ export function createIdentify(rules: AuthRules): Identify {
 const hexOf = (secret: string): string => digestOf(secret).toString('hex');
 
 interface Credential {
-  /** As an engine is sent it; null for one that is the gateway's or nobody's. */
+  /** As forwarded to an engine; null for `X-Gateway-Key`, which is not forwarded. */
   readonly authorization: string | null;
-  /** Null for a scheme without a bearer. */
+  /** Null for a scheme other than `Bearer`. */
   readonly secret: string | null;
 }
 
-/** `x-api-key`, which Anthropic's clients send, counts like a bearer. */
+/** `x-api-key`, which Anthropic's clients send, counts as a bearer token. */
 function credentialsOf(headers: IncomingHttpHeaders): readonly Credential[] {
   const { authorization, 'x-api-key': key, 'x-gateway-key': own } = headers;
   const credentials: Credential[] = [];
@@ -129,7 +129,7 @@ export function identifyBy(
   isSession: (token: string) => boolean,
 ): Identify {
   const identifyWith = perConfig(({ gateway }) => {
-    // A change that waits for a restart closes nothing yet.
+    // After a change to loopback, the gateway stays exposed until the restart.
     const willBeShared = !isLoopbackHost(gateway.host);
     return createIdentify({
       apiKeys: gateway.apiKeys,

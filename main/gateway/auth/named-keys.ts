@@ -29,12 +29,12 @@ export interface NamedKeys {
   ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused;
   /** Changes the limits that `change` names. */
   limit(name: string, change: unknown): { readonly kind: 'limited' } | Refused;
-  /** Null for a key without a limit, and where there is none of that name. */
+  /** Null if the key has no limit, or no key has this name. */
   limitsOf(name: string): KeyLimitValues | null;
   revoke(name: string): { readonly kind: 'revoked' } | Refused;
   /** The name of the key with this digest, which counts as used now; null if there is none. */
   use(digest: string): string | null;
-  /** Writes when keys were last used. */
+  /** Writes the times of last use. */
   flush(): Promise<void>;
 }
 
@@ -48,11 +48,11 @@ interface NamedKeysDeps {
   readonly log: Log;
 }
 
-/** Names are labels of a metric. */
+/** Each name is a label value of a metric, and so a series of its own. */
 const MAX_KEYS = 100;
-/** A busy app would have the file written twice a second. */
+/** A busy app would otherwise cause two writes per second. */
 const USE_SAVED_EVERY_MS = 60_000;
-/** Tells a key from other secrets, in a scan of files or when it comes as a credential. */
+/** Tells a key from other secrets, in secret scans and in credentials. */
 const PREFIX = 'sy-';
 
 export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
@@ -67,7 +67,7 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
     if (typeof at === 'number' && keys.some((key) => key.name === name)) used.set(name, at);
   }
 
-  /** Null once the keys are on disk and in force. */
+  /** Null if the keys are on disk and in effect. */
   function replace(next: readonly StoredKey[]): Refused | null {
     try {
       deps.write(next);
@@ -181,7 +181,7 @@ const unknownName = (name: string): Refused =>
     message: `There is no key named "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
   });
 
-/** The limits after a change that came with a request: null lifts one, and one that it does not name stays. */
+/** The limits after a change from a request: null removes a limit, and those that it does not name stay. */
 function changedLimits(
   before: KeyLimitValues,
   change: unknown,

@@ -55,7 +55,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
-/** None except for allowed origins. */
+/** Empty unless the origin is allowed. */
 export function corsHeaders(
   headers: IncomingHttpHeaders,
   allowedOrigins: readonly string[],
@@ -70,7 +70,7 @@ export function corsHeaders(
   };
 }
 
-/** For an allowed origin; the requested headers are all granted. */
+/** For an allowed origin; all requested headers are granted. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   // Chromium asks before a public page may reach a private address (Private Network Access).
   const isPrivate = headers['access-control-request-private-network'] === 'true';

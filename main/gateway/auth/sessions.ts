@@ -17,7 +17,7 @@ interface Credential {
 
 const CODE_MS = 600_000;
 const SESSION_MS = 7 * 86_400_000;
-/** Of codes, and of sessions; beyond it the oldest is removed. */
+/** Limit for codes and for sessions each; beyond it, the oldest is removed. */
 const MAX_CREDENTIALS = 100;
 
 /** Sessions are kept in memory: they end with the process, or after a week. */

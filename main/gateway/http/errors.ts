@@ -52,7 +52,7 @@ export interface GatewayError extends HttpError {
   readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
 }
 
-/** Whose clients are to read an error. */
+/** The API whose clients read an error. */
 export type ErrorShape = 'openai' | 'anthropic' | 'ollama';
 
 interface Asked {
@@ -111,10 +111,10 @@ export function errorBody(
   }
 }
 
-/** When to try again, or that trying again does not help. */
+/** When to retry, or that a retry does not help. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers = retryAfterHeader(error);
-  // Clients retry twice by themselves; every upstream was already tried.
+  // Client libraries retry twice by default; every upstream was already tried.
   const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
   return isFinal ? { 'x-should-retry': 'false' } : headers;
 }

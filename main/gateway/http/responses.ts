@@ -5,12 +5,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { NOSNIFF, sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
 import { errorBody, errorHeaders, errorShapeFor, type GatewayError } from './errors.ts';
 
-/** A text longer than this many pieces is written bit by bit, as fast as it is read. */
+/** A text of more pieces than this is written in parts, as fast as it is read. */
 const PIECES_AT_ONCE = 100;
 
 /**
- * Answers with a text that is there in pieces; resolves when it is written or nobody reads it any
- * more. Made whole, a very long one would hold up everything else.
+ * Answers with a text in pieces; resolves once it is written or the caller has disconnected. Joining a very long one
+ * would block the event loop.
  */
 export async function sendPieces(
   res: ServerResponse,
@@ -27,7 +27,7 @@ export async function sendPieces(
   try {
     await pipeline(Readable.from(joined(pieces)), res);
   } catch {
-    // The caller went away.
+    // The caller disconnected.
   }
 }
 
@@ -54,9 +54,9 @@ function bodyFor(req: IncomingMessage, error: GatewayError, headers: OutgoingHtt
   return errorBody(error, errorShapeFor(req), typeof id === 'string' ? id : null);
 }
 
-/** What becomes of a body that still arrives after its request was refused. */
+/** What happens to a body that is still arriving after its request was refused. */
 export interface RestOfBody {
-  /** The connection is closed once this much more of it has come over the wire; left out: no limit. */
+  /** The connection is closed once this many more bytes have arrived; left out: no limit. */
   readonly maxRestBytes?: number;
 }
 
@@ -84,16 +84,16 @@ const CR = 0x0d;
 const LF = 0x0a;
 
 /**
- * Writes to a chunked response, a chunk in one piece where that can be done. Node writes length,
- * bytes and line end as pieces of their own, and gathering them costs a third of what an event costs
- * in all (`npm run bench`). Answers like `write`: false when the caller should wait for `drain`.
+ * Writes to a chunked response, each chunk in one piece if possible. Node writes the length, the bytes and the line end
+ * as separate pieces, and gathering them takes a third of the total cost of an event (`npm run bench`). Returns false,
+ * like `write`, if the caller should wait for `drain`.
  */
 export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   const { socket } = res;
   const isPlain =
     socket !== null &&
     res.headersSent &&
-    // HTTP/1.0 has no chunks; a pipelined response waits for the one before it.
+    // HTTP/1.0 has no chunks; a pipelined response waits for the previous one.
     res.chunkedEncoding &&
     res.writableLength === socket.writableLength &&
     bytes.length > 0 &&
@@ -101,7 +101,7 @@ export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   if (!isPlain) return res.write(bytes);
   const head = `${bytes.length.toString(16)}\r\n`;
   const piece = Buffer.allocUnsafe(head.length + bytes.length + 2);
-  // Byte by byte: for so few, two calls of `write` cost a sixth of the gateway's own time for an event.
+  // Byte by byte: for so few, two calls of `write` would take a sixth of the gateway's own time per event.
   for (let at = 0; at < head.length; at += 1) piece[at] = head.charCodeAt(at);
   bytes.copy(piece, head.length);
   piece[piece.length - 2] = CR;

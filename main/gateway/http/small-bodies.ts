@@ -4,9 +4,9 @@ import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import { type GatewayError, TINY_PIECES } from './errors.ts';
 import { sendErrorEarly } from './responses.ts';
 
-/** Reads small bodies of senders that cannot be authenticated before the last byte. */
+/** Reads small bodies of senders that cannot be authenticated before the body is complete. */
 export interface SmallBodyReader {
-  /** Null once an error was sent, or the sender has disconnected. */
+  /** Null if an error was sent, or the sender has disconnected. */
   read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null>;
 }
 
@@ -16,9 +16,9 @@ type ReadEnd = BodyRead | { readonly kind: 'late' };
 export const MAX_SMALL_BODY_BYTES = 64 * 1024;
 /** Enough for the largest body on a slow connection. */
 const MAX_ARRIVAL_MS = 5000;
-/** Most bodies arrive with their head, so few are pending even with a thousand machines. */
+/** Most bodies arrive with their headers, so few are pending even with a thousand machines. */
 const MAX_PENDING = 64;
-/** Read of a refused body, so that its sender can finish and receive the error. */
+/** How much of a refused body is still read, so that its sender can finish and receive the error. */
 const MAX_REST_BYTES = 64 * 1024;
 
 const LATE: GatewayError = {
@@ -71,7 +71,7 @@ export function createSmallBodyReader(clock: Clock): SmallBodyReader {
       const end = await readWithLimits(req);
       if (end.kind === 'body') return end.bytes;
       if (end.kind === 'aborted') return null;
-      // Nothing more of such a body is read.
+      // The rest of a body in tiny pieces is not read.
       const maxRestBytes = end.kind === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
       sendErrorEarly(req, res, REFUSALS[end.kind], { headers: {}, clock, maxRestBytes });
       return null;
