@@ -4,7 +4,7 @@ export interface Installed {
   readonly url: string;
   readonly name: string;
   readonly version: string;
-  /** Of the package. */
+  /** Of the package's tarball. */
   readonly sha256: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Installed } from './line.ts';
 
-/** The installer for Linux and macOS: POSIX sh, which runs nothing before it has arrived whole. */
+/** The installer for Linux and macOS: POSIX sh, which runs nothing until it has arrived completely. */
 export function unixInstaller({ url, name, version, sha256 }: Installed): string {
   return `#!/bin/sh
 # Installs Switchyard ${version} for this user, and joins this machine to the gateway
@@ -48,7 +48,7 @@ check_digest() {
     const digest = require("crypto").createHash("sha256");
     digest.update(require("fs").readFileSync(process.argv[1]));
     process.exitCode = digest.digest("hex") === process.argv[2] ? 0 : 1;
-  ' "$1" "$sha256" || fail 'The package does not have the SHA-256 that this installer names: nothing was installed.'
+  ' "$1" "$sha256" || fail 'The SHA-256 of the package does not match this installer: nothing was installed.'
 }
 
 main() {

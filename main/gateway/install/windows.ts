@@ -22,9 +22,9 @@ param(
   [switch]$AsAdmin
 )
 $ErrorActionPreference = 'Stop'
-# The exit codes of programs are judged below, in every version of PowerShell.
+# The exit codes of programs are checked below, in every version of PowerShell.
 $PSNativeCommandUseErrorActionPreference = $false
-# Windows PowerShell 5 spends most of a download on drawing its progress.
+# Windows PowerShell 5 spends most of a download on drawing the progress bar.
 $ProgressPreference = 'SilentlyContinue'
 $gateway = '${url}'
 
@@ -46,7 +46,7 @@ $file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'
 try {
   Invoke-WebRequest -UseBasicParsing "$gateway/install/package.tgz" -OutFile $file
   if ((Get-FileHash -LiteralPath $file -Algorithm SHA256).Hash -ne '${sha256}') {
-    throw 'The package does not have the SHA-256 that this installer names: nothing was installed.'
+    throw 'The SHA-256 of the package does not match this installer: nothing was installed.'
   }
   Write-Host "Installing Switchyard ${version} under $Prefix ..."
   & $npm install --global --prefix $Prefix --ignore-scripts --no-audit --no-fund --no-update-notifier '--loglevel=error' $file
