@@ -8,7 +8,7 @@ export type AnswerDelta =
   | { readonly kind: 'citation'; readonly citation: Citation };
 
 export interface CallDelta {
-  /** Tells the calls of an answer apart; null if each piece is a call of its own. */
+  /** Identifies a call of the answer; null if each piece is a call of its own. */
   readonly index: number | string | null;
   readonly id: string;
   readonly name: string;
@@ -24,10 +24,10 @@ export interface Citation {
 
 export interface Usage {
   readonly input: number;
-  /** Of the input, read from a cache. */
+  /** The part of the input that was read from a cache. */
   readonly cached: number;
   readonly output: number;
-  /** Of the output; null if the upstream does not say. */
+  /** The part of the output that is reasoning; null if the upstream does not report it. */
   readonly reasoning: number | null;
 }
 
@@ -36,7 +36,7 @@ export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 export interface AnswerPart {
   readonly deltas: readonly AnswerDelta[];
   readonly finish: Finish | null;
-  /** The stop sequence that ended the answer, where an engine tells. */
+  /** The stop sequence that ended the answer, if the engine reports one. */
   readonly stopSequence: string | null;
   readonly usage: Usage | null;
   readonly model: string | null;
@@ -73,10 +73,10 @@ export function readChatAnswer(value: unknown): ChatAnswer {
   };
 }
 
-/** Reasons of engines that ended before the model did. */
+/** Finish reasons of answers that the engine broke off. */
 const BROKEN_OFF: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
 
-/** All others mean that the model stopped by itself. */
+/** All other reasons mean that the model stopped by itself. */
 const FINISHES: ReadonlyMap<string, Finish> = new Map([
   ['length', 'length'],
   ['tool_calls', 'tool_calls'],
@@ -132,7 +132,7 @@ function callOf(call: Readonly<Record<string, unknown>>): CallDelta {
   };
 }
 
-/** Some engines send an object in place of its JSON. */
+/** Some engines send an object instead of its JSON. */
 function argumentsOf(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : stringOr(value, '');
 }

@@ -17,7 +17,7 @@ type Content = string | readonly ChatPart[];
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON. */
+  /** As JSON. */
   readonly arguments: string;
 }
 
@@ -37,7 +37,7 @@ export interface ChatBody {
   readonly [field: string]: unknown;
 }
 
-/** Builds chat messages from what is said in turn. */
+/** Builds chat messages from a sequence of inputs and answers. */
 export interface Conversation {
   system(text: string): void;
   user(parts: readonly ChatPart[]): void;
@@ -57,7 +57,7 @@ interface Turn {
 
 const textPart = (text: string): ChatPart => ({ type: 'text', text });
 
-/** Some chat templates read nothing but strings. */
+/** Some chat templates only read strings. */
 function contentOf(parts: readonly ChatPart[]): Content {
   const [first] = parts;
   if (first === undefined) return '';
@@ -65,8 +65,8 @@ function contentOf(parts: readonly ChatPart[]): Content {
 }
 
 /**
- * Text, reasoning and calls of one turn become one message. System texts before the first turn become one too:
- * many chat templates take no second one. Tool messages hold text only, so that a result's images follow as the user's.
+ * Text, reasoning and calls of one turn become one message. System texts before the first turn also become one, because
+ * many chat templates accept no second one. Tool messages hold text only, so images in a result follow as the user's.
  */
 export function createConversation(): Conversation {
   const messages: ChatMessage[] = [];

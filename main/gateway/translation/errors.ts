@@ -4,7 +4,7 @@ import { errorBodyFrom, type HttpError } from '../../platform/http/responses.ts'
 /** The upstream's stream ended before its answer did. */
 export const NO_FINISH = 'The upstream ended its answer without a finish reason.';
 
-/** For what an upstream did wrong in its answer. */
+/** For an error in an upstream's answer. */
 export function badResponse(message: string): HttpError {
   return { status: 502, code: 'upstream_bad_response', message };
 }

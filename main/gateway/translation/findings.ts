@@ -3,7 +3,7 @@ import { isTooDeep } from '../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
 import type { Translated } from './translation.ts';
 
-/** Gathers what is wrong with a request; the first finding of a kind is the one that is reported. */
+/** Collects what is wrong with a request; the first finding of each kind is reported. */
 export interface Findings {
   /** @param must as in "must be a string" */
   bad(param: string, must: string): void;
@@ -37,11 +37,11 @@ export function bodyReader(body: unknown, findings: Findings): FieldReader {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** In both protocols `null` says the same as leaving a field out. */
+/** In both protocols, `null` means the same as leaving the field out. */
 export const isAbsent = (value: unknown): value is undefined | null =>
   value === undefined || value === null;
 
-/** Fields of an object that was not checked yet. A value of the wrong type is reported and reads as absent. */
+/** Reads fields of an unchecked object. A value of the wrong type is reported and treated as absent. */
 export class FieldReader {
   readonly #object: Json;
   readonly #path: string;
@@ -72,7 +72,7 @@ export class FieldReader {
     return this.#optional(key, 'a string', (value) => typeof value === 'string');
   }
 
-  /** Reads as empty if it is missing, which is reported. */
+  /** Empty if it is missing, which is reported. */
   requiredText(key: string): string {
     if (!this.has(key)) this.#findings.bad(this.path(key), 'must be a string');
     return this.text(key) ?? '';
@@ -108,7 +108,7 @@ export class FieldReader {
     );
   }
 
-  /** Another object in this one's place, reported under its path. */
+  /** A reader of another object, whose findings are reported under this one's path. */
   replacedBy(object: Json): FieldReader {
     return new FieldReader(object, this.#path, this.#findings);
   }

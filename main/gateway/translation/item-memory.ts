@@ -1,10 +1,10 @@
 /** Finds an item of an earlier answer by its id. */
 export interface ItemSource {
-  /** Undefined if it is not kept, or not any more. */
+  /** Undefined if the item is not stored, or no longer stored. */
   find(id: string): unknown;
 }
 
-/** Keeps items of answers, because clients may send an item's id in its place. */
+/** Keeps items of answers, because clients may send an item's id instead of the item. */
 export interface ItemMemory extends ItemSource {
   keep(items: readonly KeptItem[]): void;
 }
@@ -13,12 +13,12 @@ export interface KeptItem {
   readonly id: string;
 }
 
-/** An entry of the map, its strings' heads and its key. */
+/** A map entry, with its key and the headers of its strings. */
 const OVERHEAD_BYTES = 400;
 
-/** The oldest items go first once all together take more than `maxBytes`. */
+/** The oldest items are dropped once all items together take more than `maxBytes`. */
 export function createItemMemory(maxBytes: number): ItemMemory {
-  /** As JSON: one string takes a fraction of what the objects would. */
+  /** As JSON: a string takes a fraction of the memory of the objects. */
   const kept = new Map<string, string>();
   let bytes = 0;
 

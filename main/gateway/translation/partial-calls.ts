@@ -19,9 +19,9 @@ export interface PartialCalls {
 
 interface AddedPiece {
   readonly call: PartialCall;
-  /** Its first piece. */
+  /** Whether this is the call's first piece. */
   readonly isNew: boolean;
-  /** What the piece has added to the arguments. */
+  /** What the piece adds to the arguments. */
   readonly added: string;
   /** The reason to fail the answer, or null. */
   readonly problem: string | null;
@@ -30,7 +30,7 @@ interface AddedPiece {
 const NO_NAME = 'The upstream called a tool without its name.';
 const ADDED_LATE = 'The upstream added arguments to a tool call that was complete.';
 
-/** @param exchangeId ids of calls that the upstream did not name, or named twice, are made of it */
+/** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
 export function createPartialCalls(exchangeId: string): PartialCalls {
   const calls = new Map<number | string | symbol, PartialCall>();
   const ids = new Set<string>();
@@ -50,7 +50,7 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
       const isNew = known === undefined;
       const call = known ?? begin(key, delta);
       if (call.isClosed) {
-        // Blanks may follow the end of a JSON text.
+        // Whitespace may follow the end of a JSON text.
         const problem = delta.arguments.trim() === '' ? null : ADDED_LATE;
         return { call, isNew, added: '', problem };
       }
@@ -64,7 +64,7 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
   };
 }
 
-/** The object that a call's arguments are; undefined while they are cut, or if no client could use them. */
+/** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
 export function argumentsObject(json: string): object | undefined {
   if (json.trim() === '') return {};
   const value = parseJson(json);

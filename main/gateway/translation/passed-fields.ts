@@ -1,6 +1,6 @@
 import type { FieldReader } from './findings.ts';
 
-/** Sampling, engines' extensions included. */
+/** Sampling parameters, including engines' extensions. */
 const SAMPLING: readonly string[] = [
   'temperature',
   'top_p',
@@ -14,7 +14,7 @@ const SAMPLING: readonly string[] = [
   'chat_template_kwargs',
 ];
 
-/** Which both protocols name as chat completions do. */
+/** Fields that both protocols name as chat completions do. */
 export const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
 
 export function passedFields(reader: FieldReader): Record<string, unknown> {

@@ -1,13 +1,13 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 
-/** A text that grows by tokens, in little more memory than its characters. */
+/** A text that grows token by token, using little more memory than its characters. */
 export interface TextBuilder {
   add(piece: string): void;
   readonly length: number;
   text(): string;
 }
 
-/** Each piece of a joined string takes some 40 bytes until the whole is made flat. */
+/** Each piece of a concatenated string takes about 40 bytes until the string is flattened. */
 const MAX_JOINED_CHARS = 16 * 1024;
 
 export function createTextBuilder(): TextBuilder {
@@ -15,7 +15,7 @@ export function createTextBuilder(): TextBuilder {
 }
 
 class Builder implements TextBuilder {
-  /** UTF-16, which holds whatever a JSON string can, half a surrogate pair too. */
+  /** UTF-16, which can hold everything that a JSON string can, even half a surrogate pair. */
   readonly #flat = new ByteBuffer();
   #joined = '';
 

@@ -9,16 +9,16 @@ export interface StreamEvent {
   readonly [field: string]: unknown;
 }
 
-/** How a protocol tells an answer, a part at a time. */
+/** How a protocol sends an answer, one part at a time. */
 export interface StreamSteps {
-  /** Takes from a part what the first events name. */
+  /** Takes from a part what the first events report. */
   note(part: AnswerPart): void;
-  /** The first events. */
+  /** Sends the first events. */
   begin(): void;
-  /** Gives the reason to fail the answer, or null; so does `finish`. */
+  /** Returns the reason to fail the answer, or null; so does `finish`. */
   add(part: AnswerPart): string | null;
   finish(): string | null;
-  /** `begin` comes first where a protocol cannot fail an answer that has not begun. */
+  /** Calls `begin` first if the protocol cannot fail an answer that has not begun. */
   fail(error: HttpError, begin: () => void): void;
 }
 

@@ -2,29 +2,29 @@ import type { HttpError } from '../../platform/http/responses.ts';
 import type { ChatBody } from './conversation.ts';
 import type { ItemMemory, ItemSource } from './item-memory.ts';
 
-/** A caller's request as chat completions take it, or why it cannot be sent there. */
+/** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type Translated =
   | { readonly kind: 'chat'; readonly body: ChatBody }
-  /** Wrong by the protocol itself, whoever serves it. */
+  /** Invalid in the protocol itself, whichever upstream serves it. */
   | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
-  /** Well-formed, but only an upstream that speaks the protocol can do it. */
+  /** Valid, but only an upstream that speaks the protocol can serve it. */
   | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
 
 /** Facts for an answer that the upstream does not supply. */
 export interface TranslatedExchange {
-  /** The caller's parsed body, of which some answers repeat the settings. */
+  /** The caller's parsed body; some answers repeat its settings. */
   readonly request: unknown;
-  /** Unique among all requests; the ids of the answer are made of it. */
+  /** Unique among all requests; the ids in the answer are derived from it. */
   readonly id: string;
   /** Seconds since 1970. */
   readonly createdAt: number;
-  /** Named where the upstream names no model. */
+  /** Reported if the upstream reports no model. */
   readonly model: string;
-  /** Keeps what later requests may refer to; null: nothing is kept. */
+  /** Stores what later requests may refer to; null if nothing is stored. */
   readonly items: ItemMemory | null;
 }
 
-/** A whole answer in the caller's protocol, or why the upstream's cannot be one. */
+/** A whole answer in the caller's protocol, or why the upstream's answer cannot be translated. */
 export type WholeAnswer =
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'bad_response'; readonly message: string };
@@ -33,7 +33,7 @@ export type WholeAnswer =
 export interface TranslatedStream {
   /** `chunk` is the parsed `data` of one event. */
   push(chunk: unknown): string;
-  /** The upstream's stream is over. An answer without a finish reason ends as a failure, never as a success. */
+  /** The upstream's stream has ended. An answer without a finish reason ends as a failure, never as a success. */
   end(): string;
   /** Ends the stream with the protocol's own error event. */
   fail(error: HttpError): string;

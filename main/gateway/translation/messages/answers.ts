@@ -6,7 +6,7 @@ import { type BlockEvent, MessageBlocks } from './blocks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
 
-/** An answer that is being put together. */
+/** An answer that is being assembled. */
 class MessageAnswer {
   readonly blocks: MessageBlocks;
   readonly #exchange: TranslatedExchange;
@@ -20,7 +20,7 @@ class MessageAnswer {
     this.blocks = new MessageBlocks(exchange.id, emit);
   }
 
-  /** Takes all of a part but its deltas; the first part's model is in the first event. */
+  /** Takes everything from a part except its deltas; the first part's model is in the first event. */
   note(part: AnswerPart): void {
     this.#model ??= part.model;
     this.#finish = part.finish ?? this.#finish;
@@ -28,7 +28,7 @@ class MessageAnswer {
     this.usage = part.usage ?? this.usage;
   }
 
-  /** Tells the last blocks. Null: the answer is not complete. */
+  /** Sends the last blocks. Null if the answer is not complete. */
   finish(): Ending | null {
     if (this.#finish === null) return null;
     this.blocks.finish(this.#finish === 'length');
@@ -78,7 +78,7 @@ function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
     begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
-      // Nothing is sent yet of a call that waits for its turn; the ping shows that the answer goes on.
+      // Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues.
       if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
       return answer.blocks.problem();
     },

@@ -18,15 +18,15 @@ type BlockDelta =
 type Open =
   { readonly kind: 'text' | 'thinking' } | { readonly kind: 'call'; readonly call: PartialCall };
 
-/** More than any answer has; each takes memory, however short it is. */
+/** More than any real answer has; limited because even a short one takes memory. */
 const MAX_BLOCKS = 10_000;
 
 const TOO_MANY = `The upstream's answer has over ${MAX_BLOCKS} parts.`;
 const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a JSON object.';
 
 /**
- * Tells an answer as blocks, one after the other, as the protocol has it. Where an upstream mixes the pieces of
- * several calls, those of the first are sent as they come and the others at the end.
+ * Sends an answer as blocks, one after the other, as the protocol requires. If an upstream mixes the pieces of several
+ * calls, those of the first are sent as they arrive and the others at the end.
  */
 export class MessageBlocks {
   readonly #emit: (event: BlockEvent) => void;
@@ -43,7 +43,7 @@ export class MessageBlocks {
     this.#calls = createPartialCalls(exchangeId);
   }
 
-  /** The reason to fail the answer; null while there is none. */
+  /** The reason to fail the answer; null if there is none. */
   problem(): string | null {
     return this.#problem;
   }
@@ -69,13 +69,13 @@ export class MessageBlocks {
         return this.#addText(delta.text);
       case 'call':
         return this.#addCall(delta.call);
-      // Anthropic's citations quote what they cite, which chat completions do not.
+      // Anthropic's citations contain the cited text, which those of chat completions do not.
       case 'citation':
         return;
     }
   }
 
-  /** Ends the open block and tells the waiting ones. @param isCut the answer ended at its token limit */
+  /** Ends the open block and sends the waiting ones. @param isCut the answer ended at its token limit */
   finish(isCut: boolean): void {
     this.#close(isCut);
     for (const call of this.#waiting) {
@@ -96,13 +96,13 @@ export class MessageBlocks {
   #addCall(delta: CallDelta): void {
     const { call, isNew, added, problem } = this.#calls.add(delta);
     this.#problem = problem;
-    if (isNew) this.#meet(call);
+    if (isNew) this.#beginOrQueue(call);
     if (added === '' || this.#waiting.has(call)) return;
     this.#delta({ type: 'input_json_delta', partial_json: added });
   }
 
-  /** Once a call waits, the open one is not looked at again until the end: the work would be quadratic. */
-  #meet(call: PartialCall): void {
+  /** Once a call waits, the open one is not parsed again until the end: the cost would be quadratic. */
+  #beginOrQueue(call: PartialCall): void {
     if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
     const open = this.#open;
     const isBehind =

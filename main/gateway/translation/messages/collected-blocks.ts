@@ -2,7 +2,7 @@ import { argumentsObject } from '../partial-calls.ts';
 import type { BlockEvent } from './blocks.ts';
 import { type Block, textBlock, thinkingBlock } from './message.ts';
 
-/** Puts the blocks of a whole answer together from their events, of which a whole answer has few. */
+/** Assembles the blocks of a whole answer from their events, of which a whole answer has few. */
 export class CollectedBlocks {
   readonly #blocks: Block[] = [];
   #open: Block | null = null;
@@ -42,7 +42,7 @@ export class CollectedBlocks {
     const open = this.#open;
     if (open?.type === 'tool_use') {
       const input = argumentsObject(this.#json);
-      // One that was cut off at the token limit is no call that could be made.
+      // A call that was cut off at the token limit cannot be made.
       if (input !== undefined) this.#blocks.push({ ...open, input });
     } else if (open !== null) {
       this.#blocks.push(open);

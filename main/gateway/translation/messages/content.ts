@@ -38,7 +38,7 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
   }
 }
 
-/** The blocks of `content`; if it is a text, `add` gets that. */
+/** The blocks of `content`; if it is a text, `add` is called with the text. */
 function blocksOf(message: FieldReader, add: (text: string) => void): FieldReader[] {
   const content = message.get('content');
   if (typeof content === 'string') {
@@ -49,7 +49,7 @@ function blocksOf(message: FieldReader, add: (text: string) => void): FieldReade
   return Array.isArray(content) ? message.elements('content') : [];
 }
 
-/** Results come first, because chat completions want them right behind their calls. */
+/** Results come first, because chat completions require them right after their calls. */
 function readUser(message: FieldReader, conversation: Conversation): void {
   const parts: ChatPart[] = [];
   const blocks = blocksOf(message, (text) => void parts.push({ type: 'text', text }));
@@ -77,7 +77,7 @@ function readUserBlock(block: FieldReader): ChatPart[] {
       return readDocument(block);
     case 'search_result':
       return readSearchResult(block);
-    // What a search for tools found; all tools are offered from the beginning here.
+    // The result of a search for tools; here, all tools are offered from the start.
     case 'tool_reference':
       return [{ type: 'text', text: `Tool found: ${block.requiredText('tool_name')}` }];
     default:
@@ -90,7 +90,7 @@ function refuse(block: FieldReader, type: string): void {
   block.unsupported('type', `a block of type '${type}' has no counterpart in chat completions.`);
 }
 
-/** Says of a result that the tool failed; chat completions have no field for it. */
+/** Marks the result of a failed tool call; chat completions have no field for this. */
 const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
@@ -103,7 +103,7 @@ function readResult(block: FieldReader, conversation: Conversation): void {
   conversation.toolResult(block.requiredText('tool_use_id'), withFailureInText(parts));
 }
 
-/** "Error: " and the text behind it as one. */
+/** Joins "Error: " and the text after it into one part. */
 function withFailureInText(parts: readonly ChatPart[]): readonly ChatPart[] {
   const [first, second, ...rest] = parts;
   if (first?.type !== 'text' || first.text !== FAILED || second?.type !== 'text') return parts;
@@ -124,7 +124,7 @@ function readAssistantBlock(block: FieldReader, conversation: Conversation): voi
     case 'thinking':
       conversation.reasoning(block.requiredText('thinking'));
       return;
-    // Encrypted, so that it says nothing to any other provider.
+    // Encrypted, so no other provider can read it.
     case 'redacted_thinking':
       return;
     case 'tool_use':

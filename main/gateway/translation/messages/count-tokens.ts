@@ -7,11 +7,11 @@ export type TokenCount =
   | { readonly kind: 'counted'; readonly body: { readonly input_tokens: number } }
   | Exclude<Translated, { readonly kind: 'chat' }>;
 
-/** Of English and of code; other languages take more tokens, but also more bytes. */
+/** For English and for code; other languages take more tokens, but also more bytes. */
 const BYTES_PER_TOKEN = 4;
-/** The role and the separators of a message. */
+/** For the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
-/** Of an image at the size to which Anthropic scales larger ones. */
+/** For an image of the size to which Anthropic scales larger ones down. */
 const TOKENS_PER_IMAGE = 1600;
 
 /** An estimate: chat completions offer no way to count, and each model counts differently. */

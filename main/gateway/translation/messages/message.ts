@@ -27,16 +27,16 @@ export function endingOf(finish: Finish, said: Said): Ending {
 function stopReason(finish: Finish, { hasCalls, hasRefusal, stopSequence }: Said): string {
   if (finish === 'length') return 'max_tokens';
   if (finish === 'content_filter' || hasRefusal) return 'refusal';
-  // Some engines end an answer with calls like any other.
+  // Some engines end an answer with calls like any other answer.
   if (hasCalls) return 'tool_use';
   return stopSequence === null ? 'end_turn' : 'stop_sequence';
 }
 
-/** The counts of a whole answer; they are numbers by protocol, so unknown ones are 0. */
+/** The counts of a whole answer; the protocol requires numbers, so unknown ones are 0. */
 export function usageObject(usage: Usage | null): object {
   const thinking_tokens = usage?.reasoning ?? null;
   return {
-    // Anthropic counts what came from a cache apart.
+    // Anthropic counts cached tokens separately.
     input_tokens: Math.max(0, (usage?.input ?? 0) - (usage?.cached ?? 0)),
     output_tokens: usage?.output ?? 0,
     cache_creation_input_tokens: 0,
@@ -53,7 +53,7 @@ export interface MessageState {
   readonly usage: Usage | null;
 }
 
-/** The object that a whole answer is, and that a stream begins with. */
+/** The object of a whole answer, with which a stream begins, too. */
 export function messageObject(
   { id }: TranslatedExchange,
   { model, content, ending, usage }: MessageState,

@@ -64,7 +64,7 @@ function innerParts(source: FieldReader): ChatPart[] {
   });
 }
 
-/** As one text, with its title and where it is from. */
+/** As one text, with its title and source. */
 export function readSearchResult(block: FieldReader): ChatPart[] {
   refuseCitations(block);
   const texts = block.elements('content').map((each) => each.requiredText('text'));

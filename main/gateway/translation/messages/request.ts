@@ -10,7 +10,7 @@ const TRANSLATED: readonly string[] = (
   'tool_choice mcp_servers'
 ).split(' ');
 
-/** They only concern Anthropic's own caches, tiers, accounts and statistics. */
+/** These only concern Anthropic's own caches, tiers, accounts and statistics. */
 const LEFT_OUT: readonly string[] =
   'cache_control context_management diagnostics service_tier speed user_profile_id workspace_id'.split(
     ' ',
@@ -18,12 +18,12 @@ const LEFT_OUT: readonly string[] =
 
 const KNOWN = [...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT];
 
-/** The body of a request to the Messages API as one for chat completions. */
+/** Translates the body of a Messages API request to chat completions. */
 export function toChat(body: unknown): Translated {
   return translate(body, true);
 }
 
-/** As `toChat`, for a request to count its tokens, which has no `max_tokens`. */
+/** Like `toChat`, for a request to count tokens, which has no `max_tokens`. */
 export function toCountedChat(body: unknown): Translated {
   return translate(body, false);
 }
@@ -59,7 +59,7 @@ function translate(body: unknown, isToBeAnswered: boolean): Translated {
 
 function checkAnswerable(reader: FieldReader): void {
   if (!reader.has('max_tokens')) reader.bad('max_tokens', 'must be a number');
-  // The answer would be a new one at some upstreams and the rest of this one at others.
+  // Some upstreams would start a new answer, others would continue this one.
   const last = reader.elements('messages').at(-1);
   if (last?.text('role') === 'assistant') {
     last.unsupported(
@@ -69,7 +69,7 @@ function checkAnswerable(reader: FieldReader): void {
   }
 }
 
-/** The effort for reasoning of fewer tokens than this; Anthropic's smallest budget is 1024. */
+/** The effort for a reasoning budget below this; Anthropic's smallest budget is 1024. */
 const EFFORTS: readonly (readonly [budgetTokens: number, effort: string])[] = [
   [4096, 'low'],
   [16_384, 'medium'],
@@ -105,7 +105,7 @@ function readFormat(reader: FieldReader): object {
   if (format === null) return {};
   if (format.requiredText('type') !== 'json_schema') format.unsupported('type', NO_COUNTERPART);
   if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
-  // Chat completions ask for a name, which nobody reads.
+  // Chat completions require a name, which nobody reads.
   const json_schema = { name: 'answer', schema: format.object('schema'), strict: true };
   return { response_format: { type: 'json_schema', json_schema } };
 }

@@ -48,7 +48,7 @@ function readTool(tool: FieldReader): object | null {
   };
 }
 
-/** Chat completions have no place for examples but the description. */
+/** In chat completions, the description is the only place for examples. */
 function describe(tool: FieldReader): string | undefined {
   const description = tool.text('description');
   const examples = tool.list('input_examples') ?? [];

@@ -7,7 +7,7 @@ import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
 import { type ResponseProgress, progressOf, responseObject } from './response.ts';
 
-/** An answer that is being put together, and what it has told of itself. */
+/** An answer that is being assembled, and its events so far. */
 class ResponseAnswer {
   readonly #exchange: TranslatedExchange;
   readonly #output: ResponseOutput;
@@ -23,7 +23,7 @@ class ResponseAnswer {
     });
   }
 
-  /** Takes all of a part but its deltas; the first part's model is in the first events. */
+  /** Takes everything from a part except its deltas; the first part's model is in the first events. */
   note(part: AnswerPart): void {
     this.#model ??= part.model;
     this.#usage = part.usage ?? this.#usage;
@@ -36,7 +36,7 @@ class ResponseAnswer {
     return this.#output.problem();
   }
 
-  /** Closes the items and keeps them; null without a finish reason. */
+  /** Closes the items and stores them; null without a finish reason. */
   finish(): ResponseProgress | null {
     if (this.#finish === null) return null;
     const progress = progressOf(this.#finish);
@@ -55,10 +55,10 @@ class ResponseAnswer {
   }
 }
 
-/** Only with `store`, which is the default, do clients send references in place of items. */
+/** Clients send references instead of items only with `store`, which is the default. */
 const isKept = (request: unknown) => memberOf(request, 'store') !== false;
 
-/** Without `store`, clients send reasoning back only if it came with this. It is readable all the same. */
+/** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
 function reasoningFields(request: unknown): object {
   const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
   return isAsked ? { encrypted_content: 'unencrypted' } : {};
@@ -101,7 +101,7 @@ function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
     },
     fail(error, begin) {
       begin();
-      // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
+      // Some clients know one event, some the other; OpenAI sends the error flat or nested.
       const body = openAiError(error).error;
       const { message, code, param } = body;
       tell('error', { message, code, param, error: body, src: 'gateway' });

@@ -69,7 +69,7 @@ function readContent(item: FieldReader): ChatPart[] {
   return [];
 }
 
-/** Encrypted reasoning can be read by its provider alone, and says nothing to any other. */
+/** Encrypted reasoning is left out: only its provider can read it. */
 function readReasoning(item: FieldReader, conversation: Conversation): void {
   const own = item.elements('content');
   const parts = own.length > 0 ? own : item.elements('summary');

@@ -1,12 +1,12 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
 
-/** The name of a function, with that of the namespace that it may be in. */
+/** The name of a function, and of its namespace if it is in one. */
 export interface FunctionName {
   readonly name: string;
   readonly namespace?: string;
 }
 
-/** The name for chat completions, which know no namespaces. */
+/** The name for chat completions, which have no namespaces. */
 export const flatName = ({ namespace, name }: FunctionName): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 

@@ -13,11 +13,11 @@ export interface OutputItem {
 type Status = 'completed' | 'incomplete';
 type Emit = (type: string, fields: object) => void;
 
-/** Settings of the request that shape items. */
+/** Settings of the request that affect items. */
 export interface ItemSettings {
-  /** Of each reasoning item, besides its text. */
+  /** Added to each reasoning item. */
   readonly reasoningFields: object;
-  /** Functions in namespaces by the names under which the upstream calls them. */
+  /** Functions in namespaces, by the names that the upstream calls them by. */
   readonly functions: ReadonlyMap<string, FunctionName>;
 }
 
@@ -50,7 +50,7 @@ interface OpenCall {
   readonly call: PartialCall;
 }
 
-/** More than any answer has; each takes memory, however short it is. */
+/** More than any real answer has; limited because even a short one takes memory. */
 const MAX_ITEMS = 10_000;
 
 /**
@@ -77,7 +77,7 @@ export class ResponseOutput {
     this.#calls = createPartialCalls(exchangeId);
   }
 
-  /** The reason to fail the answer; null while there is none. */
+  /** The reason to fail the answer; null if there is none. */
   problem(): string | null {
     return this.#problem;
   }
@@ -199,7 +199,7 @@ export class ResponseOutput {
     return open;
   }
 
-  /** Once an incomplete call was left for the next one, none is looked at again: the work would be quadratic. */
+  /** Once calls are mixed, none is parsed again: the cost would be quadratic. */
   #closeCompleteCall(): void {
     const [last] = this.#openCalls.values();
     if (last === undefined || this.#isMixed) return;

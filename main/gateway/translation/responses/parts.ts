@@ -39,7 +39,7 @@ function readImage(part: FieldReader): ChatPart | null {
   const detail = part.text('detail') ?? 'auto';
   return {
     type: 'image_url',
-    // Chat completions know no detail above "high".
+    // Chat completions have no detail above "high".
     image_url: {
       url,
       ...(detail !== 'auto' && { detail: detail === 'original' ? 'high' : detail }),
@@ -57,7 +57,7 @@ function readFile(part: FieldReader): ChatPart | null {
   return { type: 'file', file: { filename: part.text('filename') ?? 'file', file_data: data } };
 }
 
-/** Of a message that may hold nothing but text. */
+/** The texts of a message that may contain only text. */
 export function textsOf(item: FieldReader, parts: readonly ChatPart[]): string[] {
   return parts.flatMap((part) => {
     if (part.type === 'text') return part.text;

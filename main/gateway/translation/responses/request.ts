@@ -18,7 +18,7 @@ const TRANSLATED: readonly string[] = (
   'service_tier include'
 ).split(' ');
 
-/** They only concern stored answers, built-in tools, caches, or a client's own statistics. */
+/** These only concern stored answers, built-in tools, caches, or a client's own statistics. */
 const LEFT_OUT: readonly string[] = (
   'metadata max_tool_calls stream_options client_metadata prompt_cache_key ' +
   'prompt_cache_retention prompt_cache_options'
@@ -26,7 +26,7 @@ const LEFT_OUT: readonly string[] = (
 
 const KNOWN = [...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT];
 
-/** The body of a request to the Responses API as one for chat completions. */
+/** Translates the body of a Responses API request to chat completions. */
 export function toChat(body: unknown, items: ItemSource | null): Translated {
   const findings = createFindings();
   const reader = bodyReader(body, findings);
@@ -35,7 +35,7 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
 
   const conversation = createConversation();
   const instructions = reader.text('instructions');
-  // Some clients send an empty text for none, and chat templates without a system role refuse any.
+  // Some clients send an empty text for none, and chat templates without a system role reject even that.
   if (instructions !== undefined && instructions !== '') conversation.system(instructions);
   readInput(reader, conversation, items);
 
@@ -77,7 +77,7 @@ function refuseState(reader: FieldReader): void {
 
 const STANDARD_TIERS: ReadonlySet<string> = new Set(['auto', 'default']);
 
-/** Everything else that `include` can name belongs to built-in tools, or is encrypted by who made it. */
+/** Everything else that `include` can name belongs to built-in tools, or is encrypted by its provider. */
 const LOGPROBS = 'message.output_text.logprobs';
 
 function readReasoning(reader: FieldReader): string | undefined {

@@ -20,7 +20,7 @@ export function progressOf(finish: Finish): ResponseProgress {
   }
 }
 
-/** Settings of a request that its answer repeats, with what counts where it names none. */
+/** Settings of a request that its answer repeats, with their defaults. */
 const REPEATED: Readonly<Record<string, unknown>> = {
   instructions: null,
   max_output_tokens: null,
@@ -41,7 +41,7 @@ export interface ResponseState {
   readonly usage: Usage | null;
 }
 
-/** The object that a whole answer is, and that the first and last events of a stream hold. */
+/** The object of a whole answer, which the first and last events of a stream also contain. */
 export function responseObject(
   exchange: TranslatedExchange,
   progress: ResponseProgress,
@@ -62,7 +62,7 @@ export function responseObject(
     background: false,
     previous_response_id: null,
     service_tier: 'default',
-    // Of an answer nothing can be retrieved later.
+    // Answers cannot be retrieved later.
     store: false,
     truncation: 'disabled',
     access_programs: null,

@@ -24,7 +24,7 @@ export function readTools(reader: FieldReader): object {
   };
 }
 
-/** Two functions of one name could not be told apart in the answer. */
+/** Two functions with the same name could not be told apart in the answer. */
 function checkNames(reader: FieldReader, tools: readonly ChatTool[]): void {
   const names = tools.map((tool) => tool.function.name);
   const seen = new Set(names);
@@ -37,7 +37,7 @@ interface ChatTool {
   readonly function: { readonly name: string; readonly [field: string]: unknown };
 }
 
-/** The functions that a tool is. */
+/** The functions that a tool stands for. */
 function readTool(tool: FieldReader): readonly ChatTool[] {
   const type = tool.requiredText('type');
   switch (type) {
@@ -54,7 +54,7 @@ function readTool(tool: FieldReader): readonly ChatTool[] {
   }
 }
 
-/** Its description goes to its first function. */
+/** The description of the namespace is added to that of its first function. */
 function readNamespace(tool: FieldReader): readonly ChatTool[] {
   tool.refuseOthers(['type', 'name', 'description', 'tools']);
   const namespace = tool.requiredText('name');
@@ -115,7 +115,7 @@ function readChoice(reader: FieldReader): Choice {
   return { allowed: null };
 }
 
-/** Offering only the allowed tools comes to the same. */
+/** Offering only the allowed tools has the same effect. */
 function readAllowed(choice: FieldReader): Choice {
   const mode = choice.requiredText('mode');
   if (mode !== 'auto' && mode !== 'required') choice.bad('mode', 'must be auto or required');
