@@ -8,14 +8,14 @@ export type OpenedUsage =
   | {
       readonly kind: 'open';
       readonly db: Database;
-      /** For people; null when all is well. */
+      /** For people; null if there is none. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly message: string };
 
 const BUSY_MS = 500;
 
-/** Opens or creates the file. A damaged one is kept under another name: history is worth less than a start. */
+/** Opens or creates the file. A damaged one is renamed and replaced: starting matters more than the history. */
 export function openUsageDatabase(path: string, nowMs: number): OpenedUsage {
   try {
     return { kind: 'open', db: open(path), warning: null };
@@ -23,7 +23,7 @@ export function openUsageDatabase(path: string, nowMs: number): OpenedUsage {
     if (!DAMAGED.has(codeOf(error))) return unusable(error, path);
     try {
       const aside = setAside(path, nowMs);
-      const warning = `The usage database ${path} was damaged (${codeOf(error)}). It was kept as ${aside}, and a fresh one begins.`;
+      const warning = `The usage database ${path} was damaged (${codeOf(error)}). It was renamed to ${aside}, and a new one was created.`;
       return { kind: 'open', db: open(path), warning };
     } catch (second) {
       return unusable(second, path);
@@ -33,7 +33,7 @@ export function openUsageDatabase(path: string, nowMs: number): OpenedUsage {
 
 const DAMAGED: ReadonlySet<string> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 
-/** Never the message: it may quote what was being written. */
+/** Never the message, because it may quote what was being written. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }
@@ -42,7 +42,7 @@ function unusable(error: unknown, path: string): OpenedUsage {
   const why = error instanceof NewerSchema ? 'a newer Switchyard wrote it' : codeOf(error);
   return {
     kind: 'unusable',
-    message: `The usage database ${path} cannot be used (${why}): no history is kept.`,
+    message: `The usage database ${path} cannot be used (${why}): no history is stored.`,
   };
 }
 
@@ -54,7 +54,7 @@ function open(path: string): Database {
   try {
     chmodSync(path, 0o600);
   } catch {
-    // A file system without permissions.
+    // Some file systems have no permissions.
   }
   const db = new SqliteDatabase(path, { timeout: BUSY_MS });
   try {
@@ -62,7 +62,7 @@ function open(path: string): Database {
       throw Object.assign(new Error('damaged'), { code: 'SQLITE_CORRUPT' });
     if (migrate(db, SCHEMA).kind === 'newer') throw new NewerSchema();
     db.pragma('journal_mode = WAL');
-    // A killed process loses nothing that was committed; only a power cut may take the last commits.
+    // If the process is killed, no commit is lost; only a power failure may lose the last ones.
     db.pragma('synchronous = NORMAL');
     return db;
   } catch (error) {
@@ -78,7 +78,7 @@ function setAside(path: string, nowMs: number): string {
   return aside;
 }
 
-/** A released step is never changed; new ones are added at the end. */
+/** A released migration is never changed; new ones are added at the end. */
 const SCHEMA: readonly string[] = [
   `CREATE TABLE usage (
      span TEXT NOT NULL,

@@ -3,7 +3,7 @@ import type { HistoryMachine, HistoryPoint, UsageHistory } from '#shared/usage.t
 import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { NO_USAGE } from './tally.ts';
 
-/** What the database found, as the report tells it. */
+/** The query results in the form of the report. */
 export function reportOf(
   found: HistoryRows,
   { from, stepMs }: HistoryQuery,

@@ -49,7 +49,7 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
   ),
 });
 
-/** Those that are such rows; a later version may have written others. */
+/** The valid rows; a later version may have written others. */
 export function keptRows(texts: readonly string[]): readonly RequestRow[] {
   return texts.flatMap((text) => {
     const read = rowSchema.safeParse(parseJson(text));

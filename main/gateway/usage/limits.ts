@@ -7,7 +7,7 @@ import type { Log } from '../../platform/log.ts';
 import { createPeriodSums, type Period, PERIODS, type PeriodSum } from './period-sums.ts';
 import type { UsageBefore } from './messages.ts';
 
-/** A limit of an upstream and what has been spent of it; money in billionths. */
+/** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
 export interface BudgetAt {
   readonly period: Period;
   readonly limitNano: number;
@@ -16,15 +16,15 @@ export interface BudgetAt {
   readonly until: number;
 }
 
-/** What upstreams have cost in the running day and month, and what they may cost. */
+/** What upstreams have cost in the current day and month, and what they may cost. */
 export interface Budgets {
   /** Adds the cost of a call of the upstream. */
   spent(id: UpstreamId, nano: number): void;
-  /** A budget that `config` sets the upstream is used up. */
+  /** Whether a budget that `config` sets for the upstream is used up. */
   isSpent(id: UpstreamId, config: Config): boolean;
-  /** Those that are set. */
+  /** The budgets that are set. */
   of(id: UpstreamId): readonly BudgetAt[];
-  /** The budget of which the largest share is spent; null without any. */
+  /** The budget with the largest share spent; null if none is set. */
   at(id: UpstreamId): BudgetAt | null;
 }
 
@@ -39,7 +39,7 @@ export function createBudgets(
     readonly clock: Clock;
     readonly config: () => Config;
     readonly log: Log;
-    /** A budget is used up, or nearly. */
+    /** Called when a budget is used up, or nearly. */
     readonly changed: () => void;
   },
 ): Budgets {
@@ -73,7 +73,7 @@ export function createBudgets(
     },
     isSpent: (id, settings) => budgetsOf(id, settings).some(isUsedUp),
     of: (id) => budgetsOf(id),
-    at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
+    at: (id) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
   };
 }
 
@@ -82,13 +82,13 @@ export const isUsedUp = ({ limitNano, spentNano }: BudgetAt) => spentNano >= lim
 const shareOf = ({ limitNano, spentNano }: BudgetAt) =>
   limitNano === 0 ? Infinity : spentNano / limitNano;
 
-/** Of two that are used up, the one that ends later comes last. */
-function byNeed(a: BudgetAt, b: BudgetAt): number {
+/** Of two budgets that are used up, the one that ends later comes last. */
+function byShareSpent(a: BudgetAt, b: BudgetAt): number {
   if (isUsedUp(a) && isUsedUp(b)) return a.until - b.until;
   return shareOf(a) - shareOf(b);
 }
 
-/** A limit of a key and what was used of it. */
+/** A limit of a key, and how much of it is used. */
 export interface KeyLimitAt {
   readonly key: string;
   readonly name: KeyLimitName;
@@ -100,7 +100,7 @@ export interface KeyLimitAt {
   readonly until: number;
 }
 
-/** What the keys of apps have used in the running day and month, and what they may use. Counts go by the key's name. */
+/** What the keys of apps have used in the current day and month, and what they may use. Counted by key name. */
 export interface KeyLimits {
   /** A request with the key begins. */
   requested(key: string | null): void;
@@ -108,7 +108,7 @@ export interface KeyLimits {
   used(key: string | null, tokens: number): void;
   /** The key's limits. */
   of(key: string): readonly KeyLimitAt[];
-  /** The limit that refuses the key now, and of several the one that does so longest; null: it may call. */
+  /** The limit that the key has reached, of several the one that resets last; null if it may call. */
   reached(key: string | null): KeyLimitAt | null;
 }
 
@@ -120,12 +120,12 @@ export function createKeyLimits(
     log,
   }: {
     readonly clock: Clock;
-    /** Null for a key without a limit. */
+    /** Null if the key has no limit. */
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },
 ): KeyLimits {
-  // Kept for keys without a limit too: a limit that is set later counts from the beginning of its period.
+  // Counted for keys without a limit, too: a limit that is set later counts from the beginning of its period.
   const sums = {
     requests: createPeriodSums(clock, keyRequests),
     tokens: createPeriodSums(clock, keyTokens),
@@ -168,7 +168,7 @@ export function createKeyLimits(
   };
 }
 
-/** The mark that the last `amount` has passed: of the limit, or of the share of it that is warned of. */
+/** The threshold that the last `amount` crossed: the limit, or the share of it from which a warning is logged. */
 function passedBy(amount: number, used: number, limit: number): 'limit' | 'share' | null {
   const passes = (mark: number) => used >= mark && used - amount < mark;
   if (passes(limit)) return 'limit';

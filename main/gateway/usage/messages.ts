@@ -5,7 +5,7 @@ import type { PeriodSum } from './period-sums.ts';
 import type { Increment } from './tally.ts';
 
 /*
- * Messages between the gateway's thread and the thread of its database. They keep their order, so a read sees every
+ * Messages between the gateway's thread and its database's thread. They are handled in order, so a read sees every
  * write that was sent before it.
  */
 
@@ -14,7 +14,7 @@ export interface UsageWorkerData {
   readonly nowMs: number;
 }
 
-/** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
+/** One transaction: all of it is stored or nothing. It is sent only once, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;
   readonly increments: readonly Increment[];
@@ -44,7 +44,7 @@ interface UpstreamAt {
 
 interface MachineAt {
   readonly at: number;
-  /** Empty: all but the busiest, together. */
+  /** Empty for all but the busiest machines together. */
   readonly provider: string;
   readonly figures: MachineFigures;
 }
@@ -61,7 +61,7 @@ interface KeyRow {
   readonly figures: UsageFigures;
 }
 
-/** The sums of the running day and month at the start. */
+/** The sums of the current day and month at the start. */
 export interface UsageBefore {
   /** Money, in billionths, by upstream. */
   readonly spent: readonly PeriodSum[];
@@ -86,7 +86,7 @@ export type UsageQuestion =
   | { readonly kind: 'requests'; readonly wanted: RequestsWanted }
   | { readonly kind: 'request'; readonly id: string };
 
-/** To the question of the same kind. */
+/** The answer to the question of the same kind. */
 export type UsageAnswer =
   | { readonly kind: 'history'; readonly rows: HistoryRows }
   | { readonly kind: 'requests'; readonly page: RequestPage }
@@ -100,14 +100,14 @@ export type UsageMessage =
 export type UsageReply =
   | {
       readonly kind: 'opened';
-      /** For people; null when all is well. */
+      /** For people; null if there is none. */
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
       readonly before: UsageBefore;
     }
   | { readonly kind: 'unusable'; readonly message: string }
-  /** Why the write failed; null if it did not. */
+  /** Why the write failed; null if it succeeded. */
   | { readonly kind: 'written'; readonly problem: string | null }
   /** Null if it cannot be read. */
   | { readonly kind: 'answer'; readonly id: number; readonly answer: UsageAnswer | null };

@@ -5,7 +5,7 @@ export const PERIODS = ['day', 'month'] as const;
 
 export type Period = (typeof PERIODS)[number];
 
-/** A sum for each name, over the running day and over the running month by this machine's clock. */
+/** A sum for each name, over the current day and the current month by this machine's clock. */
 export interface PeriodSums {
   add(name: string, amount: number): void;
   of(name: string, period: Period): number;
@@ -13,23 +13,23 @@ export interface PeriodSums {
   endsAt(period: Period): number;
 }
 
-/** Sums that an earlier run has left. */
+/** Sums from an earlier run. */
 export interface PeriodSum extends Readonly<Record<Period, number>> {
   readonly name: string;
 }
 
 const START_OF = { day: dayOf, month: monthOf } as const;
-/** Any time in the next period. */
+/** Leads from the start of a period to some time in the next one. */
 const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
 
 export function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): PeriodSums {
   const sums = new Map(before.map(({ name, day, month }) => [name, { day, month }]));
-  let running = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
+  let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
 
   /** Most calls end here: a month ends together with a day. */
   function isCurrent(): boolean {
     const now = clock.now();
-    return now >= running.day.from && now < running.day.to;
+    return now >= current.day.from && now < current.day.to;
   }
 
   function renew(): void {
@@ -37,10 +37,10 @@ export function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): Pe
     const now = clock.now();
     const next = { day: boundsAt('day', now), month: boundsAt('month', now) };
     for (const period of PERIODS) {
-      if (next[period].from === running[period].from) continue;
+      if (next[period].from === current[period].from) continue;
       for (const sum of sums.values()) sum[period] = 0;
     }
-    running = next;
+    current = next;
   }
 
   return {
@@ -60,7 +60,7 @@ export function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): Pe
     },
     endsAt(period) {
       renew();
-      return running[period].to;
+      return current[period].to;
     },
   };
 }

@@ -16,7 +16,7 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
-  /** As JSON; null if it is not kept. */
+  /** As JSON; null if it is not stored. */
   row(id: string): string | null;
   /** The sums since these times. */
   before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
@@ -26,22 +26,22 @@ export interface UsageQueries {
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long spans are kept. */
+/** How long rows of each span are kept. */
 const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
   minute: 2 * DAY_MS,
   hour: 35 * DAY_MS,
   day: 731 * DAY_MS,
 };
 
-/** For each span, about 30 MB; beyond it the oldest are deleted first. A household has a few thousand. */
+/** Limit per span, about 30 MB; beyond it, the oldest rows are deleted. A household has a few thousand. */
 const MAX_ROWS = 200_000;
 
-/** Kept of the requests that were answered, and as many of all others. */
+/** How many answered requests are kept, and as many of all others. */
 export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
 
-/** Named over time; a hundred machines would be a hundred graphs that nobody reads. */
+/** How many machines have their own history; nobody would read a hundred graphs. */
 const MAX_MACHINES = 8;
 
 const COLUMNS = FIGURE_NAMES.join(', ');
@@ -74,7 +74,7 @@ function requestQueries(db: Database) {
   };
 }
 
-/** What the busiest machines did over time, and all others together. */
+/** The calls of the busiest machines over time, and of all others together. */
 function machineQuery(db: Database) {
   const machines = db.prepare<object, MachineRow>(
     `WITH busiest AS (
@@ -173,5 +173,5 @@ export function createUsageQueries(db: Database): UsageQueries {
 
 type MachineRow = { readonly at: number; readonly machine: string } & MachineFigures;
 
-/** Figures with the columns that say what they belong to. */
+/** Figures with the columns that identify what they belong to. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;

@@ -23,10 +23,10 @@ export interface EndedCall {
   /** Name of the key of its request. */
   readonly key: string | null;
   readonly cause: AttemptCause;
-  /** Why it did not give the answer; null: it did, or its caller went away. */
+  /** Why it did not give the answer; null if it did, or its caller disconnected. */
   readonly reason: FallbackReason | null;
   readonly isFailure: boolean;
-  /** Something of it went to the caller. */
+  /** Whether anything of its answer was sent to the caller. */
   readonly hasAnswered: boolean;
   /** Null if nothing was used. */
   readonly tokens: Tokens | null;
@@ -36,25 +36,25 @@ export interface EndedCall {
   readonly outputMs: number;
 }
 
-/** In billionths; zero where no price is set. */
+/** In billionths of the currency; zero if no price is set. */
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
 
-/** Counts what is used and hands it to the store. */
+/** Counts usage and passes it to the store. */
 export interface UsageRecorder {
   requested(key: string | null): void;
   /** Returns what it cost. */
   callEnded(call: EndedCall): CallMoney;
-  /** `atMs`: when, in wall-clock milliseconds. */
+  /** `atMs`: the time of the end, in wall-clock milliseconds. */
   requestEnded(row: RequestRow, atMs: number): void;
   history(range: HistoryRange): Promise<UsageHistory>;
-  /** Null if none are kept or they cannot be read. */
+  /** Null if none are stored or they cannot be read. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
   request(id: string): Promise<RequestRow | null>;
-  /** Hands over what was counted; to be called once nothing runs any more. */
+  /** Writes what was counted; to be called once no request is running. */
   close(): Promise<void>;
 }
 
-/** A killed process loses at most what it counted in this time. */
+/** If the process is killed, at most the counts of this time are lost. */
 const WRITE_DELAY_MS = 500;
 
 export function createUsageRecorder(
@@ -72,13 +72,13 @@ export function createUsageRecorder(
   },
 ): UsageRecorder {
   const tally = createTally();
-  const held = createHeldRows();
+  const buffered = createRowBuffer();
   let cancelTimer: (() => void) | null = null;
 
   function write(): void {
     cancelTimer?.();
     cancelTimer = null;
-    const [increments, rows] = [tally.take(), held.take()];
+    const [increments, rows] = [tally.take(), buffered.take()];
     if (increments.length === 0 && rows.length === 0) return;
     store.write({ nowMs: clock.now(), increments, rows });
   }
@@ -108,7 +108,7 @@ export function createUsageRecorder(
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
-      held.add(row);
+      buffered.add(row);
     },
     async history(range) {
       write();
@@ -133,11 +133,11 @@ export function createUsageRecorder(
   };
 }
 
-/** Older rows are dropped once this many more are held than the database will keep. */
+/** Older rows are dropped once this many more are buffered than the database will keep. */
 const ROWS_IN_EXCESS = 250;
 
 /** The rows until the next write. */
-function createHeldRows() {
+function createRowBuffer() {
   let rows: RequestRow[] = [];
   let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
   return {
@@ -156,7 +156,7 @@ function createHeldRows() {
   };
 }
 
-/** Those that the database will keep, of the ones answered and of all others; the rest would be deleted again. */
+/** The rows that the database will keep, of answered requests and of all others; it would delete the rest again. */
 function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const isDone = ({ state }: RequestRow) => state === 'done';
   const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
@@ -173,10 +173,10 @@ interface UsagePlace {
 
 type Count = readonly [place: UsagePlace, figures: Partial<UsageFigures>];
 
-/** The request as its caller sees it, whichever upstreams were called. */
+/** The place of a request as its caller sees it, whichever upstreams were called. */
 const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
 
-/** For all keys together, and for the request's own. */
+/** One count for all keys together, and one for the request's own key. */
 function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Count[] {
   const all: Count = [ALL, figures];
   return key === null ? [all] : [all, [{ ...ALL, key }, figures]];
@@ -212,14 +212,14 @@ function figuresOf(
   };
 }
 
-/** For a million tokens each. */
+/** In the currency, per million tokens. */
 interface Price {
   readonly input: number;
   readonly output: number;
   readonly cached: number;
 }
 
-/** Null if no price is set. Cached tokens without a price of their own cost what others do. */
+/** Null if no price is set. Cached tokens without a price of their own cost as much as other input. */
 function priceOf(config: Config, id: UpstreamId): Price | null {
   if (id === 'local') return null;
   const { priceInput, priceOutput, priceCached } = config[id];
@@ -237,7 +237,7 @@ function priceInstead(config: Config): Price | null {
   return null;
 }
 
-/** In billionths: whole numbers add up exactly. */
+/** In billionths of the currency, because sums of whole numbers are exact. */
 function costNano({ input, output, cached }: Tokens, price: Price): number {
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;

@@ -3,10 +3,10 @@ import { machinesIn } from '#shared/machine-names.ts';
 import { countsOf, FACETS, facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 
-/** Callers choose the names of models: a choice among more helps nobody. */
+/** Callers choose model names, so there may be any number; a longer list to choose from helps nobody. */
 const MAX_VALUES = 200;
 
-/** The page that is wanted of requests that have ended, the last of which come first. */
+/** The requested page of `rows`, which are requests that have ended, newest first. */
 export function pageOf(
   rows: readonly RequestRow[],
   { filter, by, before, limit }: RequestsWanted,

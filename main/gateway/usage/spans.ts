@@ -13,7 +13,7 @@ interface Steps {
   readonly from: (now: number) => number;
 }
 
-/** Back from the end of the running step. */
+/** The start of the first of `steps`, of which the last is the current one. */
 const back = (stepMs: number, steps: number) => (now: number) =>
   now - (now % stepMs) - (steps - 1) * stepMs;
 

@@ -17,27 +17,27 @@ import {
   type UsageWrite,
 } from './messages.ts';
 
-/** Keeps usage over restarts. */
+/** Stores usage across restarts. */
 export interface UsageStore {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
-  /** Of the running day and month, at the start. */
+  /** The sums of the current day and month at the start. */
   readonly before: UsageBefore;
-  /** False if nothing is ever kept: then nothing need be counted. */
+  /** False if nothing is ever stored: then nothing needs to be counted. */
   readonly isKept: boolean;
-  /** Why nothing is kept; null while it is. */
+  /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
-  /** Null if nothing is kept or it cannot be read. */
+  /** Null if nothing is stored or it cannot be read. */
   history(query: HistoryQuery): Promise<HistoryRows | null>;
   /** As `history`. */
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
-  /** Null also where it is not among them. */
+  /** Null also if the request is not stored. */
   request(id: string): Promise<RequestRow | null>;
   close(): Promise<void>;
 }
 
-/** For a program, or a test, that keeps nothing. */
+/** For a program, or a test, that stores nothing. */
 export function forgetfulStore(problem: string): UsageStore {
   return {
     rows: [],
@@ -52,7 +52,7 @@ export function forgetfulStore(problem: string): UsageStore {
   };
 }
 
-/** Opens the SQLite file at `path` in a worker thread, and creates it where it is missing. */
+/** Opens the SQLite file at `path` in a worker thread, and creates it if it is missing. */
 export async function openUsageStore(
   path: string,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
@@ -65,7 +65,7 @@ export async function openUsageStore(
   let isOver = false;
   let problem: string | null = null;
 
-  /** Logged when writes begin to fail and when they succeed again, not each of them. */
+  /** Logs when writes begin to fail and when they succeed again, not each failure. */
   function onWritten(code: string | null): void {
     if (code === problem) return;
     if (code === null) log('info', 'usage_written_again');
@@ -141,7 +141,7 @@ export async function openUsageStore(
   };
 }
 
-/** Those whose answer is awaited, by number. */
+/** The questions whose answer is pending, by number. */
 function createQuestions() {
   const waiting = new Map<number, (answer: UsageAnswer | null) => void>();
   let lastId = 0;
@@ -164,9 +164,9 @@ function createQuestions() {
   };
 }
 
-const ENDED = 'The usage database stopped working: restart Switchyard to keep a history again.';
+const ENDED = 'The usage database stopped working: restart Switchyard to store a history again.';
 
-/** Beside this file, with the same extension: `.ts` unbuilt, `.js` in the bundle. */
+/** Next to this file, with the same extension: `.ts` in the source, `.js` in the bundle. */
 function workerUrl(): URL {
   return new URL(`./usage-worker${extname(import.meta.filename)}`, import.meta.url);
 }

@@ -1,16 +1,16 @@
 import { type FigureName, FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 
-/** What figures are counted for: a minute, and what was called in it. */
+/** What figures are counted for: a minute, and what was called during it. */
 export interface UsagePlace {
   /** The start of the minute, in wall-clock milliseconds. */
   readonly at: number;
   /** Empty for requests as callers see them. */
   readonly upstream: string;
-  /** Empty without one. */
+  /** Empty if there is none. */
   readonly provider: string;
-  /** Empty without one. */
+  /** Empty if there is none. */
   readonly model: string;
-  /** Name of the key, of the requests that came with it; empty for those of all. */
+  /** Name of the key, for requests with that key; empty for all requests. */
   readonly key: string;
 }
 
@@ -39,14 +39,14 @@ const MINUTE_MS = 60_000;
 
 export const minuteOf = (at: number) => at - (at % MINUTE_MS);
 
-/** Callers may choose model names: beyond this many in one write the rest are counted together. */
+/** Callers choose model names: beyond this many places in one write, the rest are counted together. */
 const MAX_PLACES = 1000;
 const OTHERS = 'others';
 
-/** Adds up what has happened since the last write, in place: each request adds three times. */
+/** Sums what has happened since the last write. Sums are updated in place, because each request adds three times. */
 export interface Tally {
   add(place: UsagePlace, figures: Partial<UsageFigures>): void;
-  /** Everything added since the last time; counting starts over. */
+  /** Everything added since the last call; resets the counts. */
   take(): readonly Increment[];
 }
 

@@ -14,7 +14,7 @@ import { createUsageQueries, MAX_REQUESTS, type UsageQueries } from './queries.t
 import { pageOf } from './request-pages.ts';
 import { HOUR_MS } from './spans.ts';
 
-/* The thread of the usage database, so that no query and no disk can block the gateway. */
+/* The thread of the usage database, so that no query and no slow disk can block the gateway. */
 
 /** Rows of the live feed after a start. */
 const ROWS_AT_START = 100;
@@ -30,7 +30,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   const queries = createUsageQueries(db);
   let prunedAt = 0;
 
-  /** A failure is no reason to end: the disk may have room again. */
+  /** A failure does not end the thread: the disk may have space again later. */
   function attempt(act: () => void): string | null {
     try {
       act();
@@ -110,7 +110,7 @@ async function read(
   }
 }
 
-/** The schema is loaded only when history is read: it would slow down every start. */
+/** The schema is loaded only when rows are read: loading it would slow down every start. */
 async function parsed(texts: readonly string[]) {
   const { keptRows } = await import('./kept-rows.ts');
   return keptRows(texts);
