@@ -23,7 +23,7 @@ export interface Checks {
   readonly stopChecks: () => void;
 }
 
-/** The checks of open circuits, of silent engines and those for the window. */
+/** The checks of open circuits, those of silent engines, and those for the window. */
 export function createChecks(
   deps: ChecksDeps,
   { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,

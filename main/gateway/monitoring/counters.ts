@@ -13,7 +13,7 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
-/** The totals are kept over restarts. */
+/** The totals survive restarts. */
 export interface StatsView {
   readonly totalRequests: number;
   readonly fallbackCount: number;
@@ -21,9 +21,9 @@ export interface StatsView {
   readonly hedges: number;
   /** Broken streams that another upstream continued. */
   readonly handovers: number;
-  /** Requests that were answered whole. */
+  /** Requests that were answered completely. */
   readonly answers: number;
-  /** Of prompts and answers, as upstreams reported them or estimated. */
+  /** In prompts and answers, as reported by upstreams or estimated. */
   readonly tokens: number;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
@@ -36,7 +36,7 @@ export interface Stats {
   fellBack(): void;
   hedged(): void;
   handedOver(): void;
-  /** A request has ended; `tokens`: of all its attempts. */
+  /** A request has ended; `tokens` is the sum over all its attempts. */
   ended(isAnswered: boolean, tokens: number): void;
   /** An attempt at an upstream or a provider has started. */
   entered(id: string): void;
@@ -44,10 +44,10 @@ export interface Stats {
   left(id: string): void;
   /** Running attempts at an upstream or a provider. */
   inFlightAt(id: string): number;
-  /** Those of all upstreams and providers that have any. */
+  /** Running attempts by id, for all upstreams and providers that have any. */
   running(): ReadonlyMap<string, number>;
   view(): StatsView;
-  /** Sets the totals of an earlier run. */
+  /** Sets the totals from an earlier run. */
   restore(totals: Totals): void;
 }
 
@@ -103,7 +103,7 @@ export interface Latencies {
   sample(id: string, ms: number): void;
   at(id: string): Latency;
   forget(id: string): void;
-  /** Plain JSON of all providers. */
+  /** The latencies of all providers as plain JSON. */
   save(): unknown;
   /** From what `save` returned; invalid input is ignored. */
   restore(saved: unknown): void;
@@ -146,7 +146,7 @@ export function createLatencies(clock: Clock): Latencies {
   };
 }
 
-/** What the gateway measures of a provider; times in milliseconds; part of its record (docs/http-api.md#machines). */
+/** What the gateway measures of a provider, times in milliseconds; part of its record (docs/http-api.md#machines). */
 export interface ProviderTraffic {
   readonly ewmaTtft: number | null;
   readonly ewmaLatency: number | null;
@@ -173,7 +173,7 @@ export function providerTraffic(
   };
 }
 
-/** Counts requests by how they ended, and per upstream once for each request. */
+/** Counts requests by outcome, and per upstream once for each request. */
 export interface Outcomes {
   ended(row: RequestRow): void;
   view(): OutcomeCounts;

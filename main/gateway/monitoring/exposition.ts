@@ -4,7 +4,7 @@ import type { Histogram } from './traffic.ts';
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | null;
-  /** What is added to the family's name: those of a histogram. */
+  /** Added to the family's name, for the samples of a histogram. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 

@@ -11,15 +11,15 @@ import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
 
-/** Sends changes to its subscribers at most four times a second. */
+/** Sends changes to its subscribers, at most four times per second. */
 export interface LiveFeed {
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  /** Without subscribers nothing needs to be told of a change. */
+  /** False without subscribers: then changes need not be reported. */
   readonly isWatched: boolean;
   requestChanged(id: string): void;
   requestRemoved(id: string): void;
-  /** For changes other than of requests, such as a warm-up or a setting. */
+  /** For changes other than those of requests, such as a warm-up or a setting. */
   changed(): void;
 }
 
@@ -32,7 +32,7 @@ export interface LiveSources {
   readonly providers: () => ProvidersSummary;
   readonly outcomes: () => OutcomeCounts;
   readonly app: () => AppInfo;
-  /** The first subscriber has come, or the last has gone. */
+  /** Called when the first subscriber has come, or the last has gone. */
   readonly watched: (isWatched: boolean) => void;
 }
 

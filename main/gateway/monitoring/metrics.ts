@@ -15,14 +15,15 @@ export interface Figures extends MoneyFigures {
   readonly inFlight: StatsView['inFlight'];
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
   readonly providers: ProvidersSummary;
-  /** Of this machine; none while its agent is off. */
+  /** Of this machine; empty while its agent is off. */
   readonly gpus: readonly GpuFigures[];
   readonly process: ProcessUsage;
 }
 
 /**
- * Counters begin with the process, as scrapers expect. No label holds a machine's id or a model's name: each would be
- * a series, which a scraper keeps long after it is gone. `/api/v1/providers` and `/api/v1/history` have those figures.
+ * Counters start with the process, as scrapers expect. No label holds a machine's id or a model's name: each would be
+ * a series, which a scraper keeps long after the machine or model is gone. `/api/v1/providers` and `/api/v1/history`
+ * have those figures.
  */
 export function metricsOf(figures: Figures): Family[] {
   const { status, providers } = figures;
@@ -80,10 +81,10 @@ function admission({ admission: { running, queued, limit, refused } }: StatusRep
   const one = (type: 'counter' | 'gauge', of: string, help: string, value: number) =>
     family(type, `switchyard_requests_${of}`, help, [[{}, value]]);
   return [
-    one('gauge', 'running', 'Requests under way.', running),
-    one('gauge', 'queued', 'Requests that wait for one of those to end.', queued),
-    one('gauge', 'limit', 'How many requests may be under way.', limit),
-    one('counter', 'refused_total', 'Requests refused because too many waited.', refused),
+    one('gauge', 'running', 'Requests in progress.', running),
+    one('gauge', 'queued', 'Requests that wait for one of those in progress to end.', queued),
+    one('gauge', 'limit', 'How many requests may be in progress.', limit),
+    one('counter', 'refused_total', 'Requests refused because too many were waiting.', refused),
   ];
 }
 
@@ -97,7 +98,11 @@ function poolFamilies({ pool }: StatusReport): Family[] {
       "Whether the pool's database answers.",
       Number(pool.database === 'connected'),
     ),
-    one('gateways', 'Gateways that reported to it in the last day.', pool.gateways.length),
+    one(
+      'gateways',
+      "Gateways that reported to the pool's database in the last day.",
+      pool.gateways.length,
+    ),
   ];
 }
 
@@ -112,7 +117,7 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
     family(
       'counter',
       'switchyard_attempts_total',
-      'Calls of upstreams that have ended, by the reason why they gave no answer; none: they gave one, or the caller left.',
+      'Calls of upstreams that have ended, by the reason why they gave no answer; none: they gave one, or the caller disconnected.',
       byReason(({ attempts }) => attempts),
     ),
     family(
@@ -136,7 +141,7 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
 
 function endpointRequests({ byEndpoint }: TrafficView): Family {
   const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
-  const help = 'Requests ended, by endpoint.';
+  const help = 'Requests that have ended, by endpoint.';
   return family('counter', 'switchyard_endpoint_requests_total', help, points);
 }
 
@@ -145,13 +150,13 @@ function keyFamilies({ byKey }: TrafficView): Family[] {
     family(
       'counter',
       'switchyard_key_requests_total',
-      'Requests ended, by key.',
+      'Requests that have ended, by key.',
       [...byKey].map(([key, { requests }]): Point => [{ key }, requests]),
     ),
     family(
       'counter',
       'switchyard_key_tokens_total',
-      'Tokens of the requests that ended, by key.',
+      'Tokens of the requests that have ended, by key.',
       [...byKey].flatMap(([key, { inputTokens, outputTokens }]): Point[] => [
         [{ key, type: 'input' }, inputTokens],
         [{ key, type: 'output' }, outputTokens],
@@ -167,7 +172,7 @@ function tokenFamilies({ upstreams }: TrafficView): Family[] {
     family(
       'counter',
       'switchyard_tokens_total',
-      'Tokens, as upstreams report them or estimated where they do not.',
+      'Tokens, as upstreams report them, or estimated if they do not.',
       UPSTREAM_IDS.flatMap((upstream): Point[] => [
         [{ upstream, type: 'input' }, upstreams[upstream].inputTokens],
         [{ upstream, type: 'output' }, upstreams[upstream].outputTokens],
@@ -204,7 +209,7 @@ function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): 
   return [
     each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => inFlight[id]),
     family('gauge', 'switchyard_circuit_state', 'Circuit: 1 for its current state.', circuits),
-    each('upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
+    each('upstream_healthy', 'Whether the upstream could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
   ];
@@ -255,7 +260,12 @@ function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
       }),
     );
   return [
-    each('utilization_ratio', 'Share of the time in which it was busy', (at) => at.util_gpu, 0.01),
+    each(
+      'utilization_ratio',
+      'Share of the time in which the GPU was busy',
+      (at) => at.util_gpu,
+      0.01,
+    ),
     each('memory_used_bytes', 'Memory in use', (at) => at.memory_used_mb, BYTES_PER_MB),
     each('memory_total_bytes', 'Memory', (at) => at.memory_total_mb, BYTES_PER_MB),
     each('temperature_celsius', 'Temperature', (at) => at.temperature_c),

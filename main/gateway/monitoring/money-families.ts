@@ -15,10 +15,10 @@ export interface MoneyFigures {
 const IN_CURRENCY = 'in the currency of switchyard_currency_info';
 const UNIT_NANO = 1e9;
 
-/** The local tier costs nothing by the gateway's books. */
+/** The local pool costs nothing in the gateway's accounting. */
 const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
 
-/** Money is no unit of its own to Prometheus: an info metric names the currency, so that no label of a counter changes. */
+/** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
 export function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
   const budgets = PAID.flatMap((upstream) =>
     limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
@@ -42,12 +42,12 @@ export function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Fam
       `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
       [[{}, traffic.savedNano / UNIT_NANO]],
     ),
-    eachBudget('limit', 'Budget for the running period', ({ limitNano }) => limitNano),
+    eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
     eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
     family(
       'gauge',
       'switchyard_budget_spent_ratio',
-      'Share that is spent of the budget; of two budgets, of the one that is nearer to its end.',
+      'Share of the budget that is spent; of two budgets, the one with the larger share.',
       status.upstreams.map(({ id, budget }): Point => [
         { upstream: id },
         budget === undefined ? null : spentShare(budget),
@@ -56,19 +56,19 @@ export function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Fam
     family(
       'gauge',
       'switchyard_key_limit_used_ratio',
-      'Share that is used of a limit of a key.',
+      'Share of a limit of a key that is used.',
       limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
         { key, type: of, period },
         used / limit,
       ]),
     ),
-    family('gauge', 'switchyard_currency_info', 'Always 1, with the currency of all money.', [
+    family('gauge', 'switchyard_currency_info', 'Always 1, with the currency of all amounts.', [
       [{ currency: limits.currency }, 1],
     ]),
   ];
 }
 
-/** A budget of nothing is used up. */
+/** A budget of zero is used up. */
 function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
   return limit === 0 ? 1 : spent / limit;
 }

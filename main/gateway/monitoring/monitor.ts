@@ -41,7 +41,7 @@ export interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
-  /** What a machine goes by; null if it is not known. */
+  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
@@ -52,7 +52,7 @@ export interface MonitorDeps {
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
-  /** Lets other gateways of a pool know what circuits learn; left out where there are none. */
+  /** Shares what circuits learn with other gateways of the pool; left out if there are none. */
   readonly share?: (own: Circuits) => Circuits;
 }
 
@@ -69,14 +69,14 @@ export interface Monitor {
   readonly usage: UsageRecorder;
   readonly budgets: Budgets;
   readonly keyLimits: KeyLimits;
-  /** What has happened since the start. */
+  /** Counts since the start. */
   readonly traffic: TrafficCounts;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   /** Writes unsaved state to disk. */
   readonly flush: () => Promise<void>;
 }
 
-/** Machines that were never asked have nothing to tell but that, and the report stays readable. */
+/** Machines that were never called have no data to report, so their number is limited to keep the report readable. */
 const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
@@ -167,7 +167,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   };
 }
 
-/** Usage and spending, and the limits that they are held against. */
+/** Usage and spending, and the limits that apply to them. */
 function createCounting(
   { clock, config, log, keys, usage: store }: MonitorDeps,
   changed: () => void,

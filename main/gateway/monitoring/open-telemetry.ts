@@ -38,18 +38,18 @@ import type {
   AttemptStart,
   RequestObserver,
 } from '../routing/observer.ts';
-import type { TracedRequest, Tracing, TracingEdges } from './tracing.ts';
+import type { TracedRequest, Tracing, TracingDeps } from './tracing.ts';
 
-/** Stopping the gateway does not wait longer for a collector that is gone. */
+/** How long a stop of the gateway waits at most for a collector that does not answer. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-/** Callers choose the names of models. */
+/** Callers choose model names, which may be long. */
 const MAX_VALUE_LENGTH = 200;
 
-/** The exporter reads its address, headers, time-outs and certificates from the environment by itself. */
+/** The exporter itself reads its address, headers, timeouts and certificates from the environment. */
 export function createTracing(
   env: Readonly<Record<string, string | undefined>>,
-  { clock, log }: TracingEdges,
+  { clock, log }: TracingDeps,
 ): Tracing {
   diag.setLogger(diagnosticsTo(log));
   const ids = new PlannedIds();
@@ -60,7 +60,7 @@ export function createTracing(
     sampler: samplerOf(env, log),
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: MAX_VALUE_LENGTH },
-    // Holds 2,048 spans at most; further ones are dropped while the collector does not keep up.
+    // Buffers 2,048 spans at most; further ones are dropped while the collector does not keep up.
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
   });
   const tracer = provider.getTracer('switchyard');
@@ -71,13 +71,13 @@ export function createTracing(
       return new RequestSpan(request, parent, observer, { tracer, ids });
     },
     async close() {
-      const left = provider.shutdown().catch(() => {});
-      await withTimeout(left, { clock, ms: CLOSE_TIMEOUT_MS });
+      const flushed = provider.shutdown().catch(() => {});
+      await withTimeout(flushed, { clock, ms: CLOSE_TIMEOUT_MS });
     },
   };
 }
 
-/** Gives a span an ID that has already gone to the upstream in `traceparent`. */
+/** Gives a span an ID that was already sent to the upstream in `traceparent`. */
 class PlannedIds extends RandomIdGenerator {
   #next: string | null = null;
 
@@ -181,7 +181,7 @@ class AttemptSpan implements AttemptObserver {
     this.#observer.relayed(events, cameAt);
   }
 
-  /** An error's words stay here: an upstream may quote the prompt in them. */
+  /** The error's text is not sent, because an upstream may quote the prompt in it. */
   ended(end: AttemptEnd): void {
     if (end.tokens !== null) {
       const { input, output, estimated } = end.tokens;
@@ -244,14 +244,14 @@ function samplerOf(env: Readonly<Record<string, string | undefined>>, log: Log):
   };
   const root = roots[name.replace(/^parentbased_/, '')];
   if (root === undefined || !(share >= 0 && share <= 1)) {
-    const why = 'OTEL_TRACES_SAMPLER or OTEL_TRACES_SAMPLER_ARG is not known: every trace is kept';
+    const why = 'OTEL_TRACES_SAMPLER or OTEL_TRACES_SAMPLER_ARG is invalid: every trace is sampled';
     log('warn', 'tracing', { why });
     return new ParentBasedSampler({ root: new AlwaysOnSampler() });
   }
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root: root() }) : root();
 }
 
-/** What the exporter says of a collector that is gone or refuses. */
+/** Logs what the exporter reports about a collector that does not answer or refuses. */
 function diagnosticsTo(log: Log): Parameters<typeof diag.setLogger>[0] {
   const warn = (why: string) => log('warn', 'tracing', { why });
   const ignore = () => {};

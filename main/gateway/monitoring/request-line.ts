@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { Log } from '../../platform/log.ts';
 
-/** One line when a request has ended; while it runs nothing is written. */
+/** One line per request, written when it has ended. */
 export function writeRequestLine(row: RequestRow, log: Log): void {
   const { id, endpoint, model, stream, key, state, upstream, status, fallbackReason } = row;
   const { endMs: ms, tokens, attempts } = row;

@@ -13,11 +13,11 @@ import type { Latencies, Stats, Outcomes } from './counters.ts';
 import { writeRequestLine } from './request-line.ts';
 import type { TrafficCounts } from './traffic.ts';
 
-/** The rows of all running requests and of the last ones that ended. */
+/** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
   begin(about: {
     readonly id: string;
-    /** Of the endpoint. */
+    /** Path of the endpoint at upstreams. */
     readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
@@ -28,7 +28,7 @@ export interface RequestLogs {
   rows(): RequestRow[];
 }
 
-/** Receives the ids of rows to be sent to windows. */
+/** Receives the ids of rows that are to be sent to windows. */
 export interface RowListener {
   /** Whether there is a window. */
   readonly isWatched: boolean;
@@ -50,7 +50,7 @@ export interface RequestLogDeps {
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
-  /** Requests of an earlier run, newest first. */
+  /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }
 
@@ -68,7 +68,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const { clock, stats, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
-  /** A ring, in which the next one replaces the oldest. */
+  /** A ring buffer, in which the next id replaces the oldest. */
   const ended: string[] = before.map(({ id }) => id);
   let next = ended.length % MAX_ENDED_ROWS;
 
@@ -154,7 +154,7 @@ class OpenRequest implements RequestObserver {
     this.row.tokens = this.row.tokens === null ? tokens : both(this.row.tokens, tokens);
   }
 
-  /** From the beginning of the request. */
+  /** Milliseconds since the start of the request. */
   msAt(ticks: number): number {
     return Math.round(ticks - this.begunAt);
   }
@@ -179,7 +179,7 @@ class OpenAttempt implements AttemptObserver {
   readonly #request: OpenRequest;
   readonly #start: AttemptStart;
   readonly #row: Mutable<AttemptRow>;
-  /** In clock ticks; null before it, and for an answer that came as a whole. */
+  /** In clock ticks; null before the first content, and if the answer was not streamed. */
   #contentAt: number | null = null;
 
   constructor(start: AttemptStart, request: OpenRequest) {

@@ -4,10 +4,10 @@ import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import { pageOf } from '../usage/request-pages.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 
-/** Reads the requests that are kept, which are more than the live feed shows. */
+/** Reads the stored requests, which are more than the live feed shows. */
 export interface RequestReader {
   page(wanted: RequestsWanted): Promise<RequestPage>;
-  /** A running request too; null for one that is unknown or was forgotten. */
+  /** Also finds running requests; null if the request is unknown or no longer stored. */
   one(id: string): Promise<RequestRow | null>;
 }
 
@@ -22,7 +22,7 @@ export function createRequestReader({
 }): RequestReader {
   return {
     async page(wanted) {
-      // Where nothing is kept there is only what the feed shows.
+      // If nothing is stored, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
       const asked = page.data.flatMap(({ attempts }) =>

@@ -18,7 +18,7 @@ export interface SavedParts {
   readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
-/** As plain JSON: totals, circuits with exclusions, latencies, predictions. */
+/** The state as plain JSON. */
 export function stateToSave(parts: SavedParts, config: Config): unknown {
   const { inFlight: _, ...totals } = parts.stats.view();
   return {
@@ -33,12 +33,12 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
   };
 }
 
-/** Ignores what is invalid, and what belongs to an upstream that has been reconfigured since. */
+/** Ignores invalid state, and the state of upstreams that have been reconfigured since. */
 export function restoreState(saved: unknown, parts: SavedParts, config: Config): void {
   if (!isObject(saved) || saved['version'] !== VERSION) return;
   const { totalRequests, fallbackCount, hedges, handovers, answers, tokens, identities } = saved;
   if (isCount(totalRequests) && isCount(fallbackCount)) {
-    // Older files lack the others.
+    // Files of earlier versions lack these.
     const later = {
       hedges: countOf(hedges),
       handovers: countOf(handovers),
@@ -66,7 +66,7 @@ function pick(saved: unknown, isIncluded: (id: string) => boolean): unknown {
 }
 
 /**
- * Identifies an upstream: with a new address, key or model, saved state no longer applies. A digest, because the
+ * Identifies an upstream: with a new address, key or model, saved state no longer applies. It is a digest, because the
  * key must not be stored.
  */
 export function identityOf(config: Config, id: UpstreamId): string {

@@ -5,15 +5,15 @@ import type { HealthRecord } from '../circuits/health.ts';
 import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
 
 /**
- * What is known of each upstream from requests, checks and tests. Upstreams without requests are checked while
- * somebody watches; nothing here decides where a request goes.
+ * What is known about each upstream from requests, checks and tests. Upstreams without requests are checked while a
+ * window is open; routing does not use any of this.
  */
 export interface Sightings {
-  /** The first watcher has come, or the last has gone. */
+  /** The first window was opened, or the last was closed. */
   watched(isWatched: boolean): void;
   /** The upstream has a new address, key or model. */
   changed(id: UpstreamId): void;
-  /** Checks an upstream or a machine: whether it is up, null if there is nothing to ask. */
+  /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
   check(id: string): Promise<boolean | null> | null;
   /** The owner's test of an upstream has ended. */
   tested(id: UpstreamId, result: UpstreamTest): void;
@@ -28,26 +28,26 @@ export interface SightingsDeps {
   readonly inFlightAt: (id: UpstreamId) => number;
   /** The machines of the pool are verified: no further check is needed. */
   readonly isPool: () => boolean;
-  /** Called after a change of what is known. */
+  /** Called when a sighting has changed. */
   readonly onChange: () => void;
 }
 
-const PAUSE_MS = 30_000;
-/** An engine of one's own that is down is about to be started. */
-const OWN_FAILED_PAUSE_MS = 5000;
+const INTERVAL_MS = 30_000;
+/** Shorter, because the owner of an engine that is down may be starting it. */
+const OWN_FAILED_INTERVAL_MS = 5000;
 
 interface Seen {
-  /** Milliseconds since the epoch, as all times here. */
+  /** Milliseconds since the epoch, like all times in this file. */
   readonly at: number;
-  /** Null: it answered. */
+  /** Null if it answered. */
   readonly failure: string | null;
-  /** It answered a completion, and not only a list of models. */
+  /** Whether it answered with a completion, not only with a list of models. */
   readonly isTest: boolean;
 }
 
 /** Replaced as a whole when the upstream's settings change, so that a running check is dropped. */
 interface Known {
-  /** What is older is about former settings. */
+  /** Anything older belongs to earlier settings. */
   readonly since: number;
   last: Seen | null;
   lastFailedAt: number | null;
@@ -83,11 +83,11 @@ export function createSightings(deps: SightingsDeps): Sightings {
   function isAsked(id: UpstreamId): boolean {
     const { lastSuccessAt, consecutiveFails } = healthAt(id);
     const servedAt = Math.max(lastSuccessAt ?? 0, known[id].since);
-    const isServing = consecutiveFails === 0 && clock.now() - servedAt < PAUSE_MS;
+    const isServing = consecutiveFails === 0 && clock.now() - servedAt < INTERVAL_MS;
     return inFlightAt(id) > 0 || (servedAt > known[id].since && isServing);
   }
 
-  async function round(id: UpstreamId): Promise<void> {
+  async function checkInTurn(id: UpstreamId): Promise<void> {
     const before = known[id];
     before.cancelTimer();
     const isDue = isOn() && !isAsked(id) && !(id === 'local' && isPool());
@@ -95,9 +95,9 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (running !== null) await noted(id, running);
     if (!isWatched || known[id] !== before) return;
     const isOwnDown = id === 'local' && (before.last?.failure ?? null) !== null;
-    const pauseMs = isOwnDown ? OWN_FAILED_PAUSE_MS : PAUSE_MS;
+    const intervalMs = isOwnDown ? OWN_FAILED_INTERVAL_MS : INTERVAL_MS;
     before.cancelTimer();
-    before.cancelTimer = clock.after(pauseMs, () => void round(id));
+    before.cancelTimer = clock.after(intervalMs, () => void checkInTurn(id));
   }
 
   return {
@@ -105,13 +105,13 @@ export function createSightings(deps: SightingsDeps): Sightings {
       isWatched = now;
       for (const id of UPSTREAM_IDS) {
         known[id].cancelTimer();
-        if (isWatched) void round(id);
+        if (isWatched) void checkInTurn(id);
       }
     },
     changed(id) {
       known[id].cancelTimer();
       known[id] = unknown(clock.now());
-      if (isWatched) void round(id);
+      if (isWatched) void checkInTurn(id);
     },
     check(id) {
       const running = checkHealth(id);
@@ -121,7 +121,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     },
     tested(id, result) {
       const failure = result.ok ? null : result.reason;
-      // Without a model only the list was asked for.
+      // Without a model, only the list of models was fetched.
       const isTest = !result.ok || result.model !== null;
       note(id, known[id], { at: clock.now(), failure, isTest });
     },
@@ -138,7 +138,7 @@ function unknown(since: number): Known {
   return { since, last: null, lastFailedAt: null, cancelTimer() {} };
 }
 
-/** What there is to know of an upstream beside the results of its requests. */
+/** What is known about an upstream besides the results of its requests. */
 export interface ChecksSeen extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
   readonly isVerified: boolean;
 }
@@ -149,11 +149,11 @@ export function sightingOf(health: HealthRecord, seen: ChecksSeen): Sighting {
   const servedAt = after(since, lastSuccessAt);
   const failedAt = after(since, lastFailAt);
   const error = lastError?.split(': ', 1)[0] ?? '';
-  // What was seen before the last request says nothing of now.
+  // What was seen before the last request is outdated.
   const check = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
   if (check?.failure) return { kind: 'failed', by: 'check', reason: check.failure };
   if (consecutiveFails > 0 && failedAt > 0) {
-    return check !== null && heals(check, { ...seen, error, failedAt })
+    return check !== null && showsRecovery(check, { ...seen, error, failedAt })
       ? { kind: 'answered', by: 'check' }
       : { kind: 'failed', by: 'request', reason: error };
   }
@@ -163,16 +163,16 @@ export function sightingOf(health: HealthRecord, seen: ChecksSeen): Sighting {
     : { kind: 'untested' };
 }
 
-/** 0 where it was not, or before. */
+/** `at` if it is later than `since`, otherwise 0. */
 function after(since: number, at: number | null): number {
   return at !== null && at > since ? at : 0;
 }
 
 /**
- * Whether an answered check shows that what failed is well again. A list of models does not show it of an upstream
- * that has listed its models all along.
+ * Whether an answered check shows that the upstream has recovered. A list of models does not show this if the upstream
+ * has listed its models all along.
  */
-function heals(
+function showsRecovery(
   check: Seen,
   {
     error,

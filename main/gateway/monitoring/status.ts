@@ -31,15 +31,15 @@ export interface ProvidersKnown {
     readonly verifying: number;
     readonly failed: number;
   };
-  /** A machine's excerpt; for null, that of the machine with the latest heartbeat. Null if there is none. */
+  /** The excerpt of a machine, or with null that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
-  /** Null if no other gateway shares the machines. */
+  /** Null if the gateway is not in a pool. */
   readonly pool: PoolReport | null;
 }
 
-/** The machines that a report names: those that were asked, or the first thousand known ones besides. */
+/** The machines that a report lists: those that were called, or also the first thousand known ones. */
 export type StatusScope = 'asked' | 'known';
 
 interface StatusParts {
@@ -52,7 +52,7 @@ interface StatusParts {
   readonly circuitAt: (id: string) => Circuit;
   readonly latencyAt: (id: string) => Latency;
   readonly now: DualTime;
-  /** Value of `X-Gateway-Force-Zero`, `"0"` if absent. */
+  /** Value of `X-Gateway-Force-Zero`; `"0"` if it is absent. */
   readonly forceZeroHeader: string;
   readonly admission: StatusReport['admission'];
   readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
@@ -185,7 +185,7 @@ function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamRepor
   return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
 }
 
-/** The model of a request that names none; null while unknown. */
+/** The model for a request that names none; null if it is unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
   if (id !== 'local') return config[id].model;
   const target = local.kind === 'tier' ? local.targets[0] : null;
@@ -224,7 +224,7 @@ function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
   return isAdmitted(id, parts);
 }
 
-/** `degraded`: it could serve if its circuits admitted a call. */
+/** `degraded`: `local` could serve if its circuits admitted a call. */
 function localHealth(parts: StatusParts): LocalHealth {
   if (canServe('local', parts, true)) return 'ok';
   return parts.local.kind === 'target' || parts.providers.counts.verified > 0
@@ -232,14 +232,14 @@ function localHealth(parts: StatusParts): LocalHealth {
     : 'unavailable';
 }
 
-/** The machine that routing would choose now, apart from randomness; null if none. */
+/** The machine that routing would choose now without randomness; null if there is none. */
 function localPick(parts: StatusParts): LocalTarget | null {
   if (parts.local.kind !== 'tier') return null;
-  const standing = (target: LocalTarget) =>
+  const memberOf = (target: LocalTarget) =>
     target.provider !== null && isAdmitted(target.provider, parts)
       ? { target, ewmaTtft: null, predictedTtft: null, inFlight: 0 }
       : null;
-  return chooseInOrder(parts.local.targets, standing, null, () => 0)[0] ?? null;
+  return chooseInOrder(parts.local.targets, memberOf, null, () => 0)[0] ?? null;
 }
 
 function isPresent(id: UpstreamId, parts: StatusParts): boolean {

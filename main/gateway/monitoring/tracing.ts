@@ -3,22 +3,22 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 
-/** A request as its span tells it. */
+/** A request as its span reports it. */
 export interface TracedRequest {
   readonly id: string;
   /** Path of its endpoint at an upstream, such as `/chat/completions`. */
   readonly upstreamPath: string;
   readonly model: string | null;
   readonly stream: boolean;
-  /** Of the caller; they may name the trace that the request belongs to. */
+  /** The caller's headers, which may name the trace that the request belongs to. */
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Tells a collector of each request and its attempts, never of a prompt or an answer. */
+/** Reports each request and its attempts to a collector, but never a prompt or an answer. */
 export interface Tracing {
-  /** Follows a request; what it observes is passed on to `observer`. */
+  /** Traces a request; its events are also passed on to `observer`. */
   readonly follow: (request: TracedRequest, observer: RequestObserver) => RequestObserver;
-  /** Sends what is left, for at most `CLOSE_TIMEOUT_MS`. */
+  /** Sends the remaining spans, for at most `CLOSE_TIMEOUT_MS`. */
   readonly close: () => Promise<void>;
 }
 
@@ -27,22 +27,22 @@ export const NO_TRACING: Tracing = {
   close: () => Promise.resolve(),
 };
 
-export interface TracingEdges {
+export interface TracingDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Tracing by the standard variables of OpenTelemetry; without an address of a collector nothing of it is loaded. */
-export async function openTracing(given: Environment, edges: TracingEdges): Promise<Tracing> {
+/** Tracing as set by OpenTelemetry's variables; without the address of a collector, the library is not loaded. */
+export async function openTracing(given: Environment, deps: TracingDeps): Promise<Tracing> {
   const env = withoutBlank(given);
-  if (!isAskedFor(env)) return NO_TRACING;
+  if (!isRequested(env)) return NO_TRACING;
   const { createTracing } = await import('./open-telemetry.ts');
-  return createTracing(env, edges);
+  return createTracing(env, deps);
 }
 
-/** An empty variable counts as one that is not set: https://opentelemetry.io/docs/specs/otel/configuration/common/ */
+/** An empty variable counts as unset: https://opentelemetry.io/docs/specs/otel/configuration/common/ */
 function withoutBlank(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
@@ -50,7 +50,7 @@ function withoutBlank(env: Environment): Environment {
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
-function isAskedFor(env: Environment): boolean {
+function isRequested(env: Environment): boolean {
   const address = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? env['OTEL_EXPORTER_OTLP_ENDPOINT'];
   const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
   return address !== undefined && !isOff && env['OTEL_TRACES_EXPORTER'] !== 'none';

@@ -3,12 +3,12 @@ import type { RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
-/** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
+/** How a request ended. `client_error`: it was answered with a 4xx. */
 export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
 
 export type RequestOutcome = (typeof OUTCOMES)[number];
 
-/** Counts since the start of the process, for metrics: a counter that began elsewhere would jump after a crash. */
+/** Counts since the start of the process, for metrics: a counter restored from disk would jump after a crash. */
 export interface TrafficCounts {
   callEnded(call: EndedCall, money: CallMoney): void;
   requestEnded(row: RequestRow): void;
@@ -40,7 +40,7 @@ export interface TrafficView {
   readonly savedNano: number;
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
   readonly byEndpoint: ReadonlyMap<string, number>;
-  /** By the name of the key. */
+  /** By name of the key. */
   readonly byKey: ReadonlyMap<string, KeyTraffic>;
 }
 
@@ -50,12 +50,12 @@ export interface KeyTraffic {
   readonly outputTokens: number;
 }
 
-/** Further names are counted as one: each is a series of the metrics. */
+/** Further names are counted as one, because each is a series of the metrics. */
 const MAX_KEY_NAMES = 200;
 const OTHER_KEYS = 'others';
 
-/** `increase` does not see the first count of a series that begins with it; the second of these raises an alert. */
-const KNOWN_FROM_THE_START = ['none', 'gateway_exhausted'];
+/** Present from the start: `increase` misses the first count of a new series, and the second reason raises an alert. */
+const INITIAL_REASONS = ['none', 'gateway_exhausted'];
 
 const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -77,7 +77,7 @@ export function createTraffic(): TrafficCounts {
     aborted: duration(),
   };
   const upstreams = mapUpstreams((): Counting => ({
-    attempts: new Map(KNOWN_FROM_THE_START.map((reason) => [reason, 0])),
+    attempts: new Map(INITIAL_REASONS.map((reason) => [reason, 0])),
     skips: new Map(),
     inputTokens: 0,
     outputTokens: 0,
@@ -164,7 +164,7 @@ function outcomeOf({ state, status }: RequestRow): RequestOutcome {
   }
 }
 
-/** Of the upstreams that were passed over, from `X-Gateway-Fallback-Reason`: those among its entries that were not called. */
+/** The entries of `X-Gateway-Fallback-Reason` for upstreams that were passed over without a call. */
 function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string][] {
   return fallbackReason.split('; ').flatMap((entry): [UpstreamId, string][] => {
     const [name = '', reason = ''] = entry.split('=');
@@ -174,11 +174,11 @@ function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string]
   });
 }
 
-/** Counts of values up to each bound, as Prometheus has them. */
+/** Counts of values up to each bound, as in Prometheus. */
 export interface Histogram {
   readonly bounds: readonly number[];
   observe(value: number): void;
-  /** For each bound the values up to it, and last all of them. */
+  /** The number of values up to each bound, and last that of all values. */
   cumulative(): readonly number[];
   sum(): number;
 }
