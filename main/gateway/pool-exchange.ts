@@ -21,9 +21,9 @@ interface ExchangeDeps {
   readonly circuits: Pick<SharedCircuits, 'told' | 'heard'>;
 }
 
-const EVERY_MS = 1000;
+const INTERVAL_MS = 1000;
 /** Changes within this time are sent together. */
-const GATHER_MS = 50;
+const BATCH_MS = 50;
 /** If the database has not answered for this long, the figures of the others no longer count. */
 const SILENCE_MS = 5000;
 
@@ -32,42 +32,42 @@ const NOWHERE: PoolHeard['inFlight'] = {};
 export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
   const { port, clock, circuits } = deps;
   let elsewhere = NOWHERE;
-  let heardTicks = -Infinity;
+  let answeredTicks = -Infinity;
   let isRunning = false;
-  let isTelling = false;
+  let isSending = false;
   /** There was news during the exchange. */
-  let isAgain = false;
+  let hasMoreNews = false;
   let dueTicks = Infinity;
   let cancelTimer = () => {};
 
   function plan(ms: number): void {
     const ticks = clock.ticks() + ms;
-    if (!isRunning || isTelling || ticks >= dueTicks) return;
+    if (!isRunning || isSending || ticks >= dueTicks) return;
     cancelTimer();
     dueTicks = ticks;
-    cancelTimer = clock.after(ms, () => void tell());
+    cancelTimer = clock.after(ms, () => void send());
   }
 
-  async function tell(): Promise<void> {
+  async function send(): Promise<void> {
     dueTicks = Infinity;
-    isTelling = true;
-    isAgain = false;
-    const toldTicks = clock.ticks();
+    isSending = true;
+    hasMoreNews = false;
+    const sentTicks = clock.ticks();
     const told = { ...circuits.told(), inFlight: figuresOf(deps.stats) };
     const answer = await port.tell(told);
     if (answer !== null) {
       elsewhere = answer.inFlight;
-      heardTicks = clock.ticks();
-    } else if (clock.ticks() - heardTicks > SILENCE_MS) elsewhere = NOWHERE;
-    isTelling = false;
-    circuits.heard(answer, toldTicks);
+      answeredTicks = clock.ticks();
+    } else if (clock.ticks() - answeredTicks > SILENCE_MS) elsewhere = NOWHERE;
+    isSending = false;
+    circuits.heard(answer, sentTicks);
     // Without the database, sending early is pointless.
-    plan(isAgain && answer !== null ? GATHER_MS : EVERY_MS);
+    plan(hasMoreNews && answer !== null ? BATCH_MS : INTERVAL_MS);
   }
 
   function soon(): void {
-    isAgain = true;
-    plan(GATHER_MS);
+    hasMoreNews = true;
+    plan(BATCH_MS);
   }
 
   port.onNews(soon);

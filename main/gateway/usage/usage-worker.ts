@@ -20,10 +20,10 @@ import { HOUR_MS } from './spans.ts';
 const ROWS_AT_START = 100;
 
 function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
-  const say = (reply: UsageReply) => port.postMessage(reply);
+  const send = (reply: UsageReply) => port.postMessage(reply);
   const opened = openUsageDatabase(path, nowMs);
   if (opened.kind === 'unusable') {
-    say(opened);
+    send(opened);
     return;
   }
   const { db, warning } = opened;
@@ -50,14 +50,14 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
     switch (message.kind) {
       case 'write': {
         const { write } = message;
-        say({ kind: 'written', problem: attempt(() => queries.write(write)) });
+        send({ kind: 'written', problem: attempt(() => queries.write(write)) });
         attempt(() => pruneHourly(write.nowMs));
         return;
       }
       case 'question': {
         const { id, question } = message;
         void answerTo(question, queries).then((given) =>
-          say({ kind: 'answer', id, answer: given }),
+          send({ kind: 'answer', id, answer: given }),
         );
         return;
       }
@@ -73,7 +73,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   attempt(() => (rows = queries.rows(ROWS_AT_START)));
   const since = { dayFrom: dayOf(nowMs), monthFrom: monthOf(nowMs) };
   attempt(() => (before = queries.before(since)));
-  say({ kind: 'opened', warning, rows, before });
+  send({ kind: 'opened', warning, rows, before });
   port.on('message', answer);
 }
 

@@ -64,32 +64,32 @@ export function createMessageStream(exchange: TranslatedExchange): TranslatedStr
 }
 
 function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
-  let hasTold = false;
-  const tell: Emit = (event) => {
-    hasTold = true;
+  let hasSent = false;
+  const send: Emit = (event) => {
+    hasSent = true;
     emit(event);
   };
-  const answer = new MessageAnswer(exchange, tell);
+  const answer = new MessageAnswer(exchange, send);
   return {
     note(part) {
-      hasTold = false;
+      hasSent = false;
       answer.note(part);
     },
-    begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
+    begin: () => send({ type: 'message_start', message: answer.object([], null) }),
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
       // Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues.
-      if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
+      if (!hasSent && deltas.length > 0) send({ type: 'ping' });
       return answer.blocks.problem();
     },
     finish() {
       const ending = answer.finish();
       const problem = ending === null ? NO_FINISH : answer.blocks.problem();
       if (problem !== null) return problem;
-      tell({ type: 'message_delta', delta: ending, usage: usageObject(answer.usage) });
-      tell({ type: 'message_stop' });
+      send({ type: 'message_delta', delta: ending, usage: usageObject(answer.usage) });
+      send({ type: 'message_stop' });
       return null;
     },
-    fail: (error) => tell(anthropicError(error)),
+    fail: (error) => send(anthropicError(error)),
   };
 }

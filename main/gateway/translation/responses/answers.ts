@@ -82,21 +82,21 @@ export function createResponseStream(exchange: TranslatedExchange): TranslatedSt
 
 function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
   let sequence = 0;
-  const tell = (type: string, fields: object) =>
+  const send = (type: string, fields: object) =>
     emit({ type, sequence_number: sequence++, ...fields });
-  const answer = new ResponseAnswer(exchange, tell);
+  const answer = new ResponseAnswer(exchange, send);
   return {
     note: (part) => answer.note(part),
     begin() {
       const response = answer.object({ status: 'in_progress' });
-      tell('response.created', { response });
-      tell('response.in_progress', { response });
+      send('response.created', { response });
+      send('response.in_progress', { response });
     },
     add: (part) => answer.add(part),
     finish() {
       const progress = answer.finish();
       if (progress === null) return NO_FINISH;
-      tell(`response.${progress.status}`, { response: answer.object(progress) });
+      send(`response.${progress.status}`, { response: answer.object(progress) });
       return null;
     },
     fail(error, begin) {
@@ -104,8 +104,8 @@ function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
       // Some clients know one event, some the other; OpenAI sends the error flat or nested.
       const body = openAiError(error).error;
       const { message, code, param } = body;
-      tell('error', { message, code, param, error: body, src: 'gateway' });
-      tell('response.failed', { response: answer.object({ status: 'failed', error }) });
+      send('error', { message, code, param, error: body, src: 'gateway' });
+      send('response.failed', { response: answer.object({ status: 'failed', error }) });
     },
   };
 }

@@ -121,7 +121,7 @@ export class ResponseOutput {
   #addReasoning(text: string): void {
     const open = this.#open?.kind === 'reasoning' ? this.#open : this.#openReasoning();
     open.text.add(text);
-    this.#tell('reasoning_summary_text.delta', open, { summary_index: 0, delta: text });
+    this.#send('reasoning_summary_text.delta', open, { summary_index: 0, delta: text });
   }
 
   #openReasoning(): OpenReasoning {
@@ -132,7 +132,7 @@ export class ResponseOutput {
     this.#open = open;
     const item = { id, type: 'reasoning', status: 'in_progress', summary: [] };
     this.#added(open, { ...item, ...this.#asked.reasoningFields });
-    this.#tell('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
+    this.#send('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
     return open;
   }
 
@@ -140,8 +140,8 @@ export class ResponseOutput {
     const [message, part] = this.#partOf(type);
     part.text.add(text);
     const content_index = message.content.length;
-    if (type === 'refusal') this.#tell('refusal.delta', message, { content_index, delta: text });
-    else this.#tell('output_text.delta', message, { content_index, delta: text, logprobs: [] });
+    if (type === 'refusal') this.#send('refusal.delta', message, { content_index, delta: text });
+    else this.#send('output_text.delta', message, { content_index, delta: text, logprobs: [] });
   }
 
   #addCitation(citation: Citation): void {
@@ -150,7 +150,7 @@ export class ResponseOutput {
     const annotation_index = part.annotations.push(annotation) - 1;
     const content_index = message.content.length;
     const fields = { content_index, annotation_index, annotation };
-    this.#tell('output_text.annotation.added', message, fields);
+    this.#send('output_text.annotation.added', message, fields);
   }
 
   #partOf(type: OpenPart['type']): readonly [OpenMessage, OpenPart] {
@@ -160,7 +160,7 @@ export class ResponseOutput {
     const part: OpenPart = { type, text: createTextBuilder(), annotations: [] };
     message.part = part;
     const fields = { content_index: message.content.length, part: partObject(type, '', []) };
-    this.#tell('content_part.added', message, fields);
+    this.#send('content_part.added', message, fields);
     return [message, part];
   }
 
@@ -185,7 +185,7 @@ export class ResponseOutput {
     this.#problem = problem;
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
     if (open === undefined || added === '') return;
-    this.#tell('function_call_arguments.delta', open, { delta: added });
+    this.#send('function_call_arguments.delta', open, { delta: added });
   }
 
   #openCall(call: PartialCall): OpenCall {
@@ -213,7 +213,7 @@ export class ResponseOutput {
     open.call.isClosed = true;
     const json = open.call.arguments.text();
     const done = { name: open.function.name, arguments: json };
-    this.#tell('function_call_arguments.done', open, done);
+    this.#send('function_call_arguments.done', open, done);
     this.#done(open, callItem(open, json, status));
   }
 
@@ -228,9 +228,9 @@ export class ResponseOutput {
       return;
     }
     const text = open.text.text();
-    this.#tell('reasoning_summary_text.done', open, { summary_index: 0, text });
+    this.#send('reasoning_summary_text.done', open, { summary_index: 0, text });
     const part = summaryPart(text);
-    this.#tell('reasoning_summary_part.done', open, { summary_index: 0, part });
+    this.#send('reasoning_summary_part.done', open, { summary_index: 0, part });
     const item = { id, type: 'reasoning', status, summary: [part] };
     this.#done(open, { ...item, ...this.#asked.reasoningFields });
   }
@@ -242,10 +242,10 @@ export class ResponseOutput {
     const content_index = message.content.length;
     const text = open.text.text();
     if (open.type === 'refusal')
-      this.#tell('refusal.done', message, { content_index, refusal: text });
-    else this.#tell('output_text.done', message, { content_index, text, logprobs: [] });
+      this.#send('refusal.done', message, { content_index, refusal: text });
+    else this.#send('output_text.done', message, { content_index, text, logprobs: [] });
     const part = partObject(open.type, text, open.annotations);
-    this.#tell('content_part.done', message, { content_index, part });
+    this.#send('content_part.done', message, { content_index, part });
     message.content.push(part);
   }
 
@@ -258,7 +258,7 @@ export class ResponseOutput {
     this.#emit('response.output_item.done', { output_index: place, item });
   }
 
-  #tell(event: string, of: { readonly id: string; readonly place: number }, fields: object): void {
+  #send(event: string, of: { readonly id: string; readonly place: number }, fields: object): void {
     this.#emit(`response.${event}`, { item_id: of.id, output_index: of.place, ...fields });
   }
 }
