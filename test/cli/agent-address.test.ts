@@ -4,8 +4,8 @@ import type { Log } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { readFeed } from '../support/feed.ts';
-import { startGateway } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
+import { startOwned } from '../support/owned-gateway.ts';
 import { runCli } from '../support/process.ts';
 import { controlOf } from '../support/tier.ts';
 
@@ -21,20 +21,19 @@ const ADDRESSES = [
   `http://us:${WORD}@not a name:1`,
 ];
 
-test.each(ADDRESSES)(
-  'a user name or password in an agent’s address shows nowhere: %j',
-  async (url) => {
-    const lines: string[] = [];
-    const log: Log = (...line) => void lines.push(JSON.stringify(line));
-    const gateway = await startGateway({ AGENT: 'false' }, systemClock, log, openStore);
-    const { control, provider } = controlOf(gateway);
-    const feed = await readFeed(gateway.url);
-    const seen: string[] = [];
-    const get = async (path: string) => {
-      const { text, headers } = await send(gateway.url + path, { headers: control });
-      seen.push(text, JSON.stringify(headers));
-      return text;
-    };
+test('a user name or password in an agent’s address shows nowhere', async () => {
+  const lines: string[] = [];
+  const log: Log = (...line) => void lines.push(JSON.stringify(line));
+  const gateway = await startOwned({ AGENT: 'false' }, systemClock, log, openStore);
+  const { control, provider } = controlOf(gateway);
+  const feed = await readFeed(gateway.url);
+  const seen: string[] = [];
+  const get = async (path: string) => {
+    const { text, headers } = await send(gateway.url + path, { headers: control });
+    seen.push(text, JSON.stringify(headers));
+    return text;
+  };
+  const joined = async (url: string): Promise<string> => {
     const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
     const { token } = JSON.parse(made.text) as { token: string };
     const agent = createAgent(systemClock);
@@ -53,36 +52,41 @@ test.each(ADDRESSES)(
     expect(await tell(agent.heartbeat(changed))).toBe(200);
     expect(await tell(agent.heartbeat({ ...record, models: 7 }))).toBe(400);
     expect(await tell(agent.heartbeat({ ...record, agent_url: [url] }))).toBe(400);
-    const list = await get('/api/v1/providers');
-    for (const path of [
-      `/api/v1/providers?q=${WORD}`,
-      `/api/v1/providers/${agent.id}`,
-      `/api/v1/providers/${agent.id}/history`,
-      '/api/v1/providers/notes',
-      '/api/v1/status',
-      '/api/v1/requests',
-      '/api/v1/history',
-      '/api/v1/agent',
-      '/api/v1/logs',
-      '/api/v1/about',
-      '/v1/models',
-      '/metrics',
-      '/readyz',
-    ])
-      await get(path);
-    seen.push((await postJson(`${gateway.url}/v1/chat/completions`, { messages: [] })).text);
-    for (const args of [
-      ['status'],
-      ['status', '--json'],
-      ['models'],
-      ['reset', agent.id],
-      ['doctor'],
-    ])
-      seen.push(JSON.stringify(await runCli({ DATA_DIR: gateway.dataDirectory }, ...args)));
-    seen.push(JSON.stringify(gateway.host.snapshot()), JSON.stringify(feed.events), ...lines);
+    return agent.id;
+  };
+  const ids: string[] = [];
+  for (const url of ADDRESSES) ids.push(await joined(url));
+  const list = await get('/api/v1/providers');
+  for (const path of [
+    `/api/v1/providers?q=${WORD}`,
+    ...ids.flatMap((id) => [`/api/v1/providers/${id}`, `/api/v1/providers/${id}/history`]),
+    '/api/v1/providers/notes',
+    '/api/v1/status',
+    '/api/v1/requests',
+    '/api/v1/history',
+    '/api/v1/agent',
+    '/api/v1/logs',
+    '/api/v1/about',
+    '/v1/models',
+    '/metrics',
+    '/readyz',
+  ])
+    await get(path);
+  seen.push((await postJson(`${gateway.url}/v1/chat/completions`, { messages: [] })).text);
+  for (const args of [
+    ['status'],
+    ['status', '--json'],
+    ['models'],
+    ...ids.map((id) => ['reset', id]),
+    ['doctor'],
+  ]) {
+    const ended = await runCli({ DATA_DIR: gateway.dataDirectory }, ...args);
+    expect([args, ended.stderr]).toEqual([args, expect.not.stringContaining('No gateway')]);
+    seen.push(JSON.stringify(ended));
+  }
+  seen.push(JSON.stringify(gateway.host.snapshot()), JSON.stringify(feed.events), ...lines);
 
-    expect(list).toContain(agent.id);
-    expect(feed.events.length).toBeGreaterThan(1);
-    for (const text of seen) expect(text).not.toContain(WORD);
-  },
-);
+  for (const id of ids) expect(list).toContain(id);
+  expect(feed.events.length).toBeGreaterThan(1);
+  for (const text of seen) expect(text).not.toContain(WORD);
+});
