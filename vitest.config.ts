@@ -60,8 +60,9 @@ function project(name: string, include: string[], { isOfJsx = false, ...rest }: 
   return { extends: true as const, test: { name, include, ...rest, experimental } };
 }
 
-/** Builds what laws of whole programs and pages start. */
+/** Files in these lists run before the laws of a project. */
 const BUILT = ['scripts/built.mjs'];
+const POSTGRES = ['test/support/postgres-setup.ts'];
 
 export default defineConfig({
   test: {
@@ -82,7 +83,7 @@ export default defineConfig({
       project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT }),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),
-      project('store', STORE, { exclude: E2E }),
+      project('store', STORE, { exclude: E2E, globalSetup: POSTGRES }),
       project('wall', WALL),
       project('contract', CONTRACT),
       project('renderer', RENDERER, { exclude: WINDOW, isOfJsx: true }),

@@ -73,7 +73,7 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
 
   async function begin(): Promise<void> {
     if (NATIVE === null) return console.warn(POSTGRES_SKIPPED);
-    template ??= createTemplate(NATIVE);
+    template ??= sharedTemplate() ?? createTemplate(NATIVE);
     ({ native } = template);
     giveToRunner(directory);
     execFileSync('cp', ['-R', template.data, data], asRunner());
@@ -96,6 +96,8 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
       `port=${port}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${directory}`,
+      // In its directory: one that is killed leaves what it has in the system's memory.
+      'dynamic_shared_memory_type=mmap',
     ];
     const args = [...settings, ...more].flatMap((setting) => ['-c', setting]);
     const child = spawn(join(native, 'bin/postgres'), ['-D', data, ...args], {
@@ -176,7 +178,7 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
   };
 }
 
-/** What the servers of all files of a worker begin with. */
+/** What the servers of all files begin with. */
 interface Template {
   readonly native: string;
   /** As `initdb` leaves it. */
@@ -184,6 +186,19 @@ interface Template {
 }
 
 let template: Template | null = null;
+
+/** Where a process finds the template of the one that started it. */
+const TEMPLATE_VARIABLE = 'SWITCHYARD_TEST_POSTGRES_TEMPLATE';
+
+/** Makes a template for all processes that this one starts: it takes over two seconds of processor time. */
+export function shareTemplate(): void {
+  if (NATIVE !== null) process.env[TEMPLATE_VARIABLE] = JSON.stringify(createTemplate(NATIVE));
+}
+
+function sharedTemplate(): Template | null {
+  const text = process.env[TEMPLATE_VARIABLE];
+  return text === undefined ? null : (JSON.parse(text) as Template);
+}
 
 function createTemplate(packaged: string): Template {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-template-'));
