@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { llamaServer } from './test/engine/find-server.ts';
+import { directoryOfRun } from './test/support/memory-directory.ts';
 import { ProjectSequencer } from './test/support/sequencer.ts';
 
 /** Laws of pages in Chromium. */
@@ -63,6 +64,9 @@ function project(name: string, include: string[], { isOfJsx = false, ...rest }: 
 /** Files in these lists run before the laws of a project. */
 const BUILT = ['scripts/built.mjs'];
 const POSTGRES = ['test/support/postgres-setup.ts'];
+
+// Workers, and what they start, take it over.
+process.env['TMPDIR'] ??= directoryOfRun();
 
 export default defineConfig({
   test: {
