@@ -55,18 +55,15 @@ export function createExpressListener(
   const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
   const limited = limitBodies(createSmallBodyReader(deps.clock));
   for (const [path, methods] of methodsByPath(routes)) {
+    // A path is compiled once, whatever its methods.
+    const at = app.route(path);
     for (const { method, access, handle } of routes.filter(({ paths }) => paths.includes(path))) {
       const register = REGISTER[method];
       const hasJson = method !== 'GET' && access !== 'agents';
-      app[register](
-        path,
-        permit(access, deps.identify),
-        ...(hasJson ? [limited, json] : []),
-        handle,
-      );
+      at[register](permit(access, deps.identify), ...(hasJson ? [limited, json] : []), handle);
     }
-    // Registered right after its path, so that a fixed path never matches a later route as an id.
-    app.all(path, (_req: Request, res: Response) => {
+// Registered right after its path, so that a fixed path never matches a later route as an id.
+    at.all((_req: Request, res: Response) => {
       sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
     });
   }
