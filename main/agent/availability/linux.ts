@@ -72,11 +72,11 @@ export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | nu
       return { type, scope, status, online };
     }),
   );
-  return isRunOnBattery(supplies);
+  return isOnBattery(supplies);
 }
 
 /** systemd's rule: one of the machine's own batteries discharges, and no other supply provides power. */
-function isRunOnBattery(supplies: readonly PowerSupply[]): boolean {
+function isOnBattery(supplies: readonly PowerSupply[]): boolean {
   const own = supplies.filter(({ scope }) => scope !== 'Device');
   const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isProviding(online));
   return (

@@ -12,7 +12,7 @@ export type Round = 'same' | 'changed' | 'urgent';
 export interface RepeatedTask {
   start(): void;
   /** Starts the next round now and resets the pause. */
-  hurry(): void;
+  runNow(): void;
   stop(): void;
 }
 
@@ -54,7 +54,7 @@ export function createRepeatedTask(
       isRunning = true;
       void run();
     },
-    hurry: () => waking.abort(),
+    runNow: () => waking.abort(),
     stop: () => stopping.abort(),
   };
 }

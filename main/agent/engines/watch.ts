@@ -86,7 +86,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
     // An engine that has disappeared may be back on another port.
-    if (hasChanged) searching.hurry();
+    if (hasChanged) searching.runNow();
     if (table.isDoubtful()) return 'urgent';
     return hasChanged ? 'changed' : 'same';
   }
@@ -96,7 +96,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   const tasks = [searching, reading];
 
   function look(): void {
-    for (const task of tasks) task.hurry();
+    for (const task of tasks) task.runNow();
   }
 
   return {

@@ -69,7 +69,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     schedule(clock.ticks() + pauseAfter(outcome, pace));
     deps.onOutcome(outcome);
     // Requested while this heartbeat was under way.
-    if (wanted === 'now') hurry();
+    if (wanted === 'now') sendNow();
     else if (wanted === 'changed') bringForward();
   }
 
@@ -89,7 +89,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     if (soon < dueTicks || isOverdue) schedule(soon);
   }
 
-  function hurry(): void {
+  function sendNow(): void {
     failures = 0;
     schedule(Math.max(clock.ticks(), begunTicks + MIN_GAP_MS));
   }
@@ -107,7 +107,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     now() {
       if (!isStarted || stopping.signal.aborted) return;
       if (isRunning) wanted = 'now';
-      else hurry();
+      else sendNow();
     },
     async stop() {
       if (stopping.signal.aborted) return;

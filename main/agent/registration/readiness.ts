@@ -11,11 +11,11 @@ export interface ReadinessSources {
 }
 
 /** A hung engine or a driver that is still loading must not delay the machine for longer. */
-const PATIENCE_MS = 3000;
+const READY_TIMEOUT_MS = 3000;
 const POLL_MS = 50;
 
 /**
- * Resolves once engine and GPUs are known, or after `PATIENCE_MS`. A machine that reports without them fails
+ * Resolves once engine and GPUs are known, or after `READY_TIMEOUT_MS`. A machine that reports without them fails
  * verification and is checked again only after a while.
  */
 export async function untilReady(
@@ -23,8 +23,8 @@ export async function untilReady(
   signal: AbortSignal,
 ): Promise<void> {
   const startedTicks = clock.ticks();
-  await withTimeout(engines.looked(), { clock, ms: PATIENCE_MS, signal });
-  const isOver = () => signal.aborted || clock.ticks() - startedTicks >= PATIENCE_MS;
+  await withTimeout(engines.looked(), { clock, ms: READY_TIMEOUT_MS, signal });
+  const isOver = () => signal.aborted || clock.ticks() - startedTicks >= READY_TIMEOUT_MS;
   while (telemetry.read().gpus.state === 'starting' && !isOver()) {
     await sleep(clock, POLL_MS, signal);
   }

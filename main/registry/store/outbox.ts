@@ -10,7 +10,7 @@ export interface Outbox {
 }
 
 /** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */
-const GATHER_MS = 50;
+const BATCH_MS = 50;
 /** Writes per message, which is copied at once: thousands would block this thread. */
 const MAX_BATCH = 100;
 
@@ -36,7 +36,7 @@ export function createOutbox(post: (request: StoreRequest) => void, clock: Clock
     write(request) {
       waiting.push(request);
       if (waiting.length >= MAX_BATCH) flush();
-      else cancelFlush ??= clock.after(Math.max(0, lastTicks + GATHER_MS - clock.ticks()), flush);
+      else cancelFlush ??= clock.after(Math.max(0, lastTicks + BATCH_MS - clock.ticks()), flush);
     },
     ask(request) {
       flush();

@@ -26,7 +26,7 @@ interface ReaderDeps {
 }
 
 /** Announcements within this time are read together, because many machines cause some at any moment. */
-const GATHER_MS = 100;
+const BATCH_MS = 100;
 /** The database keeps removals for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
 
@@ -75,7 +75,7 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
     wake() {
       if (isArmed) return;
       isArmed = true;
-      clock.after(GATHER_MS, () => {
+      clock.after(BATCH_MS, () => {
         isArmed = false;
         void readAgain();
       });
