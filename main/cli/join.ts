@@ -115,14 +115,14 @@ function usageError(why: string): Plan {
 const BAD_URL =
   'The address of the gateway cannot be used: write it like http://192.168.1.10:47900, with http or https and without a path.';
 const BAD_TOKEN =
-  'The token must be the 64 hex digits of the line: copy the whole line from the gateway ("Add a machine").';
+  'The token must be 64 hex digits: copy the whole line from the gateway ("Add a machine").';
 const FIXED_URL =
   'SWITCHYARD_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
 const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
 const NOT_CONFIRMED =
-  'Not joined. Add --yes to continue anyway, or give the gateway TLS, or join it over a tailnet.';
+  'Not joined. Add --yes to continue anyway, set up TLS for the gateway, or join it over a tailnet.';
 const NEXT_START = 'Next: start Switchyard here with "switchyard start" or the desktop app.';
-const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
+const NEXT_RUNNING = 'The Switchyard running here now reports to that gateway.';
 
 /** False without a terminal to ask in. */
 async function isConfirmed(origin: string): Promise<boolean> {

@@ -19,7 +19,7 @@ const optionOf = (name: KeyLimitName): string =>
 /** Options of "add" and "limit". */
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
-  const summary = `Most ${of} in a ${period}; "none" removes the limit.`;
+  const summary = `Most ${of} per ${period}; "none" removes the limit.`;
   return { name: optionOf(name), value: 'count', summary };
 });
 
@@ -81,12 +81,12 @@ async function list(dataDirectory: string): Promise<CommandOutcome> {
 }
 
 const NONE =
-  'There are no keys: every app on this machine may call. "switchyard keys add NAME" makes one; then every app needs one.';
+  'There are no keys: every app on this machine may call. "switchyard keys add NAME" creates one; then every app needs one.';
 
 /** As in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: KeyLimitUse): string {
   const { of, period } = KEY_LIMITS[name];
-  return `${used} of ${most} ${of} in the ${period}`;
+  return `${used} of ${most} ${of} per ${period}`;
 }
 
 async function add(

@@ -28,7 +28,7 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
     );
   }
   if (await isOld(path, dataDirectory)) {
-    printError(`The gateway that runs now does not write ${path}: ${ELSEWHERE}. Older lines:`);
+    printError(`The running gateway does not write ${path}: ${ELSEWHERE}. Older lines:`);
   }
   const end = text.lastIndexOf('\n') + 1;
   const lines = text.slice(0, end).split('\n').slice(0, -1);

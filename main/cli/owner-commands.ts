@@ -49,7 +49,7 @@ async function leaveStandalone(directory: string): Promise<CommandOutcome> {
   return left(enrolment.registryUrl);
 }
 
-const NOT_JOINED = 'This machine has joined no other gateway.';
+const NOT_JOINED = 'This machine has not joined another gateway.';
 
 const left = (url: string) =>
   answer(

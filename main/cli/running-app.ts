@@ -55,7 +55,7 @@ export async function callRunning<Body>(
     const message = memberOf(body, 'error', 'message');
     return { body: null, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
   } catch {
-    return { body: null, error: `The Switchyard that runs at ${url} did not answer; restart it.` };
+    return { body: null, error: `The Switchyard running at ${url} did not answer; restart it.` };
   }
 }
 
@@ -74,7 +74,7 @@ export async function ask<Body>(dataDirectory: string, call: Call): Promise<AskR
 export function notRunning(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
-  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
+  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the data directory of the running one.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 

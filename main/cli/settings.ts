@@ -53,7 +53,7 @@ function hintFor(path: string, known: readonly string[]): string {
 
 const nameIn = (path: string) => path.slice(path.lastIndexOf('.') + 1);
 
-const AT_RESTART = 'This takes effect when the gateway is started again.';
+const AT_RESTART = 'This takes effect when the gateway restarts.';
 
 /** The body of the API call, with the text parsed like an environment variable; null if the path has no section. */
 function treeOf(path: string, text: string): object | null {

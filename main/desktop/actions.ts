@@ -56,7 +56,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   }
 
   const setMachine = (wish: AgentWish) =>
-    report('The machine did not change its mode', settle(host.setMachine(wish)));
+    report("The machine's mode was not changed", settle(host.setMachine(wish)));
 
   const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
     'copy-base-url': () =>

@@ -25,7 +25,7 @@ export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 
     const { response } = await electron.dialog.showMessageBox({
       type: 'error',
       message: `Switchyard has stopped ${count} times within 10 minutes`,
-      detail: `It starts again in ${delayMs / 60_000} min, so that it does not keep this machine busy.\n\n${firstLine(crashes.last)}`,
+      detail: `It restarts in ${delayMs / 60_000} min, to avoid keeping this machine busy.\n\n${firstLine(crashes.last)}`,
       buttons: ['Start now', 'Open logs', 'Quit'],
       defaultId: 0,
       // The response of a box that `signal` closes.
@@ -50,8 +50,8 @@ export function crashNotices(file: JsonFile, log: Log): readonly Notice[] {
   return [
     {
       cause: 'crash',
-      title: 'Switchyard had an error and has started again',
-      body: `Requests that ran then were cut off. ${firstLine(crashes.last)}`,
+      title: 'Switchyard crashed and has restarted',
+      body: `Running requests were cut off. ${firstLine(crashes.last)}`,
       button: { text: 'Open logs', action: 'open-logs' },
     },
   ];

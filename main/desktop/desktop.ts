@@ -163,7 +163,7 @@ function refuseUnsandboxed(
       : 'ELECTRON_DISABLE_SANDBOX';
   if (off === null) return;
   throw new Error(
-    `${off} switches off the protection between the window and this computer. ` +
+    `${off} disables the sandbox that protects this computer from the window. ` +
       'Leave it out, or run Switchyard without a window: npm run start:headless',
   );
 }
@@ -172,5 +172,5 @@ const versionText = ({ app, electron, chrome, node }: Versions) =>
   `${app} (Electron ${electron ?? '-'}, Chromium ${chrome ?? '-'}, Node ${node})`;
 
 function startFailure(error: unknown): string {
-  return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
+  return `${messageOf(error)}\n\nSwitchyard is not running. Fix this and start it again.`;
 }

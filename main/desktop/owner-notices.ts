@@ -22,10 +22,10 @@ export function noticesOf(facts: TrayFacts): readonly Notice[] {
 
 /** Exclusions that end only when the owner does something. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: string }>> = {
-  credentials: { what: 'refuses our key', body: 'Requests pass it over until it has another key.' },
+  credentials: { what: 'refuses our key', body: 'Requests skip it until it has another key.' },
   quota: {
     what: 'is out of quota',
-    body: 'Requests pass it over until its account is topped up or its limit renews.',
+    body: 'Requests skip it until its account is topped up or its quota renews.',
   },
 };
 
@@ -58,12 +58,12 @@ function budgets({ status }: TrayFacts): readonly Notice[] {
     if (spent < WARNED_SHARE * limit) return [];
     const isSpent = spent >= limit;
     const what = isSpent ? 'its budget' : `${WARNED_SHARE * 100}% of its budget`;
-    const then = `it is passed over ${UNTIL[period]}, unless its budget is raised.`;
+    const then = `it is skipped ${UNTIL[period]}, unless its budget is raised.`;
     return [
       {
         cause: `budget ${isSpent ? 'spent' : 'nearly spent'} ${id} ${period}`,
         title: `${displayName(upstream)} has spent ${what} for the ${period}`,
-        body: isSpent ? `Now ${then}` : `Once all is spent, ${then}`,
+        body: isSpent ? `Now ${then}` : `When the budget is spent, ${then}`,
         button: settingsOf(upstream),
       },
     ];
@@ -93,7 +93,7 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
     {
       cause: 'unverified',
       title: `${machines} failed verification`,
-      body: 'It gets no requests. The window shows which check failed, and what helps.',
+      body: 'It gets no requests. The window shows which check failed and what to do.',
       button: { text: 'Show machines', action: 'open-failed-machines' },
     },
   ];

@@ -67,7 +67,10 @@ test.each([
 
 test('"leave" where nothing runs and nothing was joined says so', async () => {
   const result = await runCli({ DATA_DIR: temporaryDirectory() }, 'leave');
-  expect(result).toMatchObject({ code: 0, stdout: 'This machine has joined no other gateway.\n' });
+  expect(result).toMatchObject({
+    code: 0,
+    stdout: 'This machine has not joined another gateway.\n',
+  });
 });
 
 test('"chat" without a word or an input names what it needs', async () => {

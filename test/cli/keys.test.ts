@@ -32,9 +32,9 @@ test('keys limit sets and lifts limits, keys add takes them, and keys list shows
   const keys = await startKeys();
   expect(await keys('add laptop --tokens-month 5000000')).toMatch(/^sy-/);
   expect(await keys('limit laptop --requests-day 1000')).toBe(
-    'laptop: 0 of 1000 requests in the day, 0 of 5000000 tokens in the month',
+    'laptop: 0 of 1000 requests per day, 0 of 5000000 tokens per month',
   );
-  expect(await keys('list')).toMatch(/not used yet {2}0 of 1000 requests in the day {2}0 of/);
+  expect(await keys('list')).toMatch(/not used yet {2}0 of 1000 requests per day {2}0 of/);
   expect(await keys('limit laptop --requests-day none --tokens-month none')).toBe(
     'laptop: no limit',
   );

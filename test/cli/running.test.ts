@@ -25,7 +25,7 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
 }
 
 /** A gateway in this process, for laws of a command alone. */
-async function startNear(settings: Readonly<Record<string, string>> = {}) {
+async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
   const { dataDirectory: DATA_DIR } = await startOwned(settings);
   return { DATA_DIR, run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args) };
 }
@@ -41,7 +41,7 @@ test('status says what can serve, and its exit code whether anything can', async
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
   expect(json).toMatchObject({ status: { ok: true }, agent: null });
 
-  const { run: runEmpty } = await startNear();
+  const { run: runEmpty } = await startInProcess();
   expect(await runEmpty('status')).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('Nothing can serve now'),
@@ -84,7 +84,7 @@ test('keys add prints a key once; it works until it is revoked, also after a res
 test('chat prints the answer on standard output and its route on standard error', async () => {
   const broken = await startUpstream(error(503));
   const upstream = await startUpstream(answers('Hello to you.'));
-  const { run } = await startNear({
+  const { run } = await startInProcess({
     HOSTED_A_BASE_URL: broken.url,
     HOSTED_B_BASE_URL: upstream.url,
     API_KEYS: 'a-key-of-the-apps-of-this-test',
@@ -105,7 +105,7 @@ test('chat prints the answer on standard output and its route on standard error'
 
 test('chat fails with the reason where no upstream answers, and where the answer breaks off', async () => {
   const upstream = await startUpstream(error(503), cut(ROLE, chunk({ content: 'Half' })));
-  const { run } = await startNear({ HOSTED_A_BASE_URL: upstream.url });
+  const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
   const none = await run('chat', 'Hello.');
   expect([none.code, none.stdout]).toEqual([1, '']);
   expect(none.stderr).toMatch(/hosted_a=http_503.*\]\n.+\n$/);
@@ -115,7 +115,7 @@ test('chat fails with the reason where no upstream answers, and where the answer
 });
 
 test('models lists what apps can ask for', async () => {
-  const { run } = await startNear({
+  const { run } = await startInProcess({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
     HOSTED_A_MODEL: 'big-one',
   });
@@ -126,7 +126,7 @@ test('models lists what apps can ask for', async () => {
 
 test('reset closes a circuit; an id that is none is refused with the nearest', async () => {
   const upstream = await startUpstream(error(500));
-  const { run } = await startNear({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
+  const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
   await run('chat', 'Hello.');
   expect((await run('status')).stdout).toMatch(/hosted_a +skipped for \d+ s/);
   expect(await run('reset', 'hosted_a')).toMatchObject({
@@ -139,7 +139,7 @@ test('reset closes a circuit; an id that is none is refused with the nearest', a
 });
 
 test('settings are JSON on request, and a mistyped one is answered with the nearest', async () => {
-  const { run } = await startNear();
+  const { run } = await startInProcess();
   const set = await run('set', '--json', 'routing.forceZero', 'true');
   expect(JSON.parse(set.stdout)).toMatchObject({
     routing: { forceZero: { value: true, source: 'file' } },
@@ -170,8 +170,8 @@ test('a wrong setting is answered with the nearest one, and where all are listed
 });
 
 test('a setting that is read at the start is said to wait for the next one', async () => {
-  const { run } = await startNear();
-  const later = 'This takes effect when the gateway is started again.';
+  const { run } = await startInProcess();
+  const later = 'This takes effect when the gateway restarts.';
   const { code, stdout } = await run('set', 'gateway.logLevel', 'debug');
   expect([code, stdout]).toEqual([0, `gateway.logLevel = debug (set)\n${later}\n`]);
   expect((await run('set', 'routing.forceZero', 'true')).stdout).not.toContain(later);
@@ -263,7 +263,7 @@ test('the log of an earlier gateway is not taken for that of the one that runs, 
 });
 
 test('nobody reads the output any more: the command ends quietly', async () => {
-  const { DATA_DIR } = await startNear();
+  const { DATA_DIR } = await startInProcess();
   const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
@@ -277,7 +277,7 @@ test('nobody reads the output any more: the command ends quietly', async () => {
 });
 
 test('without a terminal there is no colour and no progress, and NO_COLOR holds on one', async () => {
-  const { DATA_DIR } = await startNear();
+  const { DATA_DIR } = await startInProcess();
   const colored = async (env: Record<string, string>) => {
     const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
     return (await startProgram(variables, 'status').ended).stdout.includes('\u001B[');
@@ -289,7 +289,7 @@ test('without a terminal there is no colour and no progress, and NO_COLOR holds 
 
 test('chat takes its message from standard input', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { DATA_DIR } = await startNear({ HOSTED_A_BASE_URL: upstream.url });
+  const { DATA_DIR } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
   const child = spawn(process.execPath, [PROGRAM, 'chat'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
@@ -308,7 +308,7 @@ test('leave ends what join began, whether the machine runs or not', async () => 
     expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
   };
   const left = `Left ${gateway.host.url}. To remove this machine from its list, use "Remove" in its window.\n`;
-  const none = 'This machine has joined no other gateway.\n';
+  const none = 'This machine has not joined another gateway.\n';
 
   const DATA_DIR = temporaryDirectory();
   const alone = (...args: readonly string[]) => runCli({ DATA_DIR, AGENT: 'true' }, ...args);
@@ -328,7 +328,7 @@ const HAS_TERMINAL =
 test.runIf(HAS_TERMINAL)(
   'on a terminal there are colours, and what takes long shows that it runs',
   async () => {
-    const { DATA_DIR } = await startNear();
+    const { DATA_DIR } = await startInProcess();
     const seen = async (command: string, env: Record<string, string> = {}) => {
       const line = `${process.execPath} ${PROGRAM} ${command}`;
       const child = spawn('script', ['-qec', line, '/dev/null'], {

@@ -236,7 +236,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
     ['POST', '/api/v1/agent/join', `Bearer ${'c'.repeat(64)}`, { url, token: NO_TOKEN }],
   ]);
   expect(stdout).toMatch(
-    /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports to that gateway/,
+    /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Switchyard running here now reports to that gateway/,
   );
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
