@@ -62,7 +62,7 @@ export function createExpressListener(
       const hasJson = method !== 'GET' && access !== 'agents';
       at[register](permit(access, deps.identify), ...(hasJson ? [limited, json] : []), handle);
     }
-// Registered right after its path, so that a fixed path never matches a later route as an id.
+    // Registered right after its path, so that a fixed path never matches a later route as an id.
     at.all((_req: Request, res: Response) => {
       sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
     });
