@@ -62,7 +62,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   '--pool': { limitMs: 1_200_000, run: runPool },
   '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
-  '--against': { limitMs: 240_000, run: runAgainst },
+  '--against': { limitMs: 600_000, run: runAgainst },
 };
 
 /** The relay, the protocols and the registry, one after the other. */

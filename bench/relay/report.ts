@@ -74,5 +74,8 @@ export function protocolsText(
 
 /** What this checkout costs beside another. */
 export function againstText({ rounds }: AgainstFigures, bounds: readonly Bound[]): string {
-  return [boundsTable(bounds), `Medians of the ratios within ${rounds} rounds.`].join('\n\n');
+  return [
+    boundsTable(bounds),
+    `Medians of the ratios within ${rounds} rounds, of several pairs of processes.`,
+  ].join('\n\n');
 }
