@@ -1,21 +1,63 @@
 // Runs the tests and ends with one line that says how many passed, failed and were skipped.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { NODE_24, ROOT, run } from './tree.mjs';
 
-const REPORT = join(ROOT, '.cache/tests.json');
+/** Their laws start pages and programs and wait for them half of the time; the laws of all others compute. */
+const WAITING = ['window', 'e2e', 'clients', 'engine'];
 
-rmSync(REPORT, { force: true });
-const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`];
-const ended = await run(NODE_24, [vitest, 'run', ...reporters, ...process.argv.slice(2)]);
-if (!existsSync(REPORT)) {
+/** Whole runs take two lanes side by side: what one leaves of the processors while it waits, the other takes. */
+function lanesOf(args) {
+  if (args.length > 0) return [{ name: 'tests', args }];
+  const half = Math.ceil(availableParallelism() / 2);
+  const lane = (name, workers, projects) => ({
+    name,
+    args: [`--maxWorkers=${workers}`, ...projects.map((project) => `--project=${project}`)],
+  });
+  return [
+    lane('waiting', half + 2, WAITING),
+    lane(
+      'computing',
+      half + 1,
+      WAITING.map((project) => `!${project}`),
+    ),
+  ];
+}
+
+/** @returns what Vitest's report says of a lane; null where it did not come to its end */
+async function reportOf({ name, args }, options) {
+  const file = join(ROOT, `.cache/tests-${name}.json`);
+  rmSync(file, { force: true });
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { code } = await run(NODE_24, [vitest, 'run', ...reporters, ...args], options);
+  // A file that fails before its tests are known has no tests to count; the exit code holds it.
+  return existsSync(file)
+    ? { ...JSON.parse(readFileSync(file, 'utf8')), isGreen: code === 0 }
+    : null;
+}
+
+const lanes = lanesOf(process.argv.slice(2));
+// Two that draw on one terminal would draw over each other: through a pipe each writes whole lines.
+const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+const options =
+  lanes.length > 1
+    ? { stdio: ['inherit', 'pipe', 'inherit'], env: { ...process.env, ...color } }
+    : {};
+const reports = await Promise.all(lanes.map((lane) => reportOf(lane, options)));
+const ended = reports.filter((report) => report !== null);
+if (ended.length < lanes.length) {
   console.error('The tests did not run to their end: there is no report.');
   process.exit(1);
 }
-const report = JSON.parse(readFileSync(REPORT, 'utf8'));
-const { numPassedTests: passed, numFailedTests: failed } = report;
-const skipped = report.numPendingTests + report.numTodoTests;
-// A file that fails before its tests are known has no tests to count; the exit code holds it.
+const sum = (count) => ended.reduce((all, report) => all + count(report), 0);
+for (const { testResults } of ended) {
+  for (const { name, status } of testResults)
+    if (status === 'failed') console.log(`FAILED: ${name}`);
+}
+const passed = sum((report) => report.numPassedTests);
+const failed = sum((report) => report.numFailedTests);
+const skipped = sum((report) => report.numPendingTests + report.numTodoTests);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-process.exit(ended.code !== 0 || failed > 0 || passed === 0 ? 1 : 0);
+process.exit(ended.some(({ isGreen }) => !isGreen) || failed > 0 || passed === 0 ? 1 : 0);

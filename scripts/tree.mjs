@@ -31,6 +31,7 @@ export function run(
 ) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: ROOT, env, stdio, timeout });
+    child.stdout?.pipe(process.stdout, { end: false });
     child.stderr?.setEncoding('utf8').on('data', onError);
     const pass = (signal) => child.kill(signal);
     process.on('SIGINT', stay).on('SIGTERM', pass).on('SIGHUP', pass);

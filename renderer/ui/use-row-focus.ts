@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { rowAfterKey } from './row-keys.ts';
 
 /** Moves the focus between the rows of a list by keyboard; `onMove` makes a row the one that Tab stops at. */
@@ -8,7 +8,8 @@ export function useRowFocus(
 ): void {
   const latest = useRef<Moves>({ active, count, onMove });
   const isMoving = useRef(false);
-  useEffect(() => {
+  // A passive effect may run after the next key press, and use it up for the row of the press before.
+  useLayoutEffect(() => {
     latest.current = { active, count, onMove };
     if (!isMoving.current) return;
     isMoving.current = false;

@@ -180,7 +180,7 @@ async function lookAt(page: Page, { name, part = 'dialog[open]' }: View) {
   const found = [];
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 720 });
-    const violations = await axeViolations(page);
+    const violations = await axeViolations(page, part);
     found.push({ name, width, ...(await room(page, part)), violations });
   }
   return found;

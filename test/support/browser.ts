@@ -37,13 +37,13 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close();
 }
 
-/** What axe finds wrong with the page, one line each; an empty list is a pass. */
-export async function axeViolations(page: Page): Promise<readonly string[]> {
+/** What axe finds wrong with the page, or a part of it, one line each; an empty list is a pass. */
+export async function axeViolations(page: Page, part?: string): Promise<readonly string[]> {
   // Evaluated over the debugger rather than as a script element: the page's policy stays on.
   // Compiling it is a third of a scan; a page keeps it until it is loaded again.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(
-    `axe.run(document, { resultTypes: ['violations'] })`,
+    `axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { resultTypes: ['violations'] })`,
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),

@@ -21,6 +21,9 @@ const image = fc
 
 const schema = fc.constant({ type: 'object', properties: { at: { type: 'string' } } });
 const toolName = fc.stringMatching(/^[a-z]{1,8}$/);
+/** No two of one name, which every API refuses. */
+const toolsOf = <T>(tool: fc.Arbitrary<T>) =>
+  fc.uniqueArray(fc.tuple(toolName, tool), { maxLength: 2, selector: ([name]) => name });
 const sampling = {
   temperature: fc.double({ min: 0, max: 2, noNaN: true }),
   top_p: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -106,7 +109,7 @@ export const responsesRequest: fc.Arbitrary<Json> = fc
       }).filter((text) => Object.keys(text).length > 0),
       stream: fc.constant(true),
     }),
-    tools: fc.array(fc.tuple(toolName, responsesTools), { maxLength: 2 }),
+    tools: toolsOf(responsesTools),
     choice: some({
       tool_choice: fc.oneof(
         fc.constantFrom('none', 'auto', 'required'),
@@ -186,7 +189,7 @@ export const messagesRequest: fc.Arbitrary<Json> = fc
       }).filter((config) => Object.keys(config).length > 0),
       stream: fc.constant(true),
     }),
-    tools: fc.array(fc.tuple(toolName, messagesTools), { maxLength: 2 }),
+    tools: toolsOf(messagesTools),
     choice: some({
       tool_choice: fc.oneof(
         fc.constantFrom({ type: 'none' }, { type: 'auto' }, { type: 'any' }),
