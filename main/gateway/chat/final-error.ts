@@ -139,7 +139,7 @@ function waitMsOf(outcome: UpstreamOutcome): number | null {
   }
 }
 
-/** How long a failure excludes its upstream; null when it does not. */
+/** How long a failure excludes its upstream; null if it does not. */
 function exclusionMs(failure: Failed['failure']): number | null {
   return exclusionFor(failure)?.ms ?? null;
 }

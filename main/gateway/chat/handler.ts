@@ -57,7 +57,7 @@ export interface ChatDeps extends RouterDeps {
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
 
-/** A request as its row tells it. */
+/** What the row of a request shows before it is routed. */
 interface Asked {
   readonly id: string;
   /** As the caller named it, which may be an alias. */
@@ -68,7 +68,7 @@ interface Asked {
   readonly key: string | null;
 }
 
-/** What only a trace tells of it. */
+/** What only a trace shows. */
 interface TracedCall {
   readonly upstreamPath: string;
   readonly headers: IncomingHttpHeaders;
@@ -241,7 +241,7 @@ function judged(
   parsed: ReturnType<typeof parseChatRequest>,
   { socket }: IncomingMessage,
 ): RequestRead {
-  // The close of the socket has no listener yet, and may have come while the body was read.
+  // Nothing listens for the socket's close yet, and it may have closed while the body was read.
   if (socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
@@ -284,7 +284,7 @@ function callerOf({ socket, headers }: IncomingMessage, identity: Identity): Req
   };
 }
 
-/** Who takes turns with others: a key, or where none is needed an address. */
+/** Whose turn it is in the queue: a key's, or where none is needed an address's. */
 function nameOf({ socket }: IncomingMessage, { key }: Identity): string {
   return key ?? socket.remoteAddress ?? '';
 }

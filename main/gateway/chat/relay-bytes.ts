@@ -12,7 +12,7 @@ interface BytesPlan {
 
 /**
  * Relays an answer that is not JSON to its end, with backpressure both ways. The head must be set. An answer that
- * breaks off ends with the connection: bytes have no room for an error, and a clean end would look complete.
+ * breaks off ends with the connection: an error cannot be put among bytes, and a clean end would look complete.
  */
 export function relayBytes(
   seen: BytesSeen,

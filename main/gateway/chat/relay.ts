@@ -28,7 +28,7 @@ export type RelayEnd =
   | { readonly kind: 'complete' }
   /** The upstream did not finish it. The response is still open, as the answer may be resumed. */
   | { readonly kind: 'broken'; readonly code: UpstreamErrorCode; readonly detail: string }
-  /** It is not the answer that it was to resume. */
+  /** The second stream is not the answer that it should resume. */
   | { readonly kind: 'diverged'; readonly detail: string }
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
@@ -39,7 +39,7 @@ export interface RelayPlan {
   readonly choices: number;
   readonly clock: Clock;
   readonly signal: CancelSignal;
-  /** Reads what the upstream reports of its usage. */
+  /** Reads the usage that the upstream reports. */
   readonly meter: UsageMeter;
   /** Called with the number of events sent, and when data last came, in clock ticks. */
   readonly onEvents: (count: number, cameAt: number) => void;
@@ -80,7 +80,7 @@ class Relay implements ResponseListener {
   #lastDataAt: number;
   /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
   #slowSince: number | null = null;
-  /** Some protocols tell of the prompt with their first events. */
+  /** Some protocols report the prompt's tokens with their first events. */
   #isFirst = true;
   #isOver = false;
 
@@ -106,10 +106,10 @@ class Relay implements ResponseListener {
       this.#onCancel();
       return;
     }
-    // First of all, as the caller is waiting for it.
+    // First, because the caller is waiting for it.
     this.#open(start.held);
     if (this.#isOver) {
-      // The exchange may have ended with the same read: that end belongs to its present listener.
+      // The exchange may have ended within the same read; its current listener handles that end.
       handOver(this.#exchange.listener);
       return;
     }

@@ -108,7 +108,7 @@ interface PassedError {
   readonly type: string;
 }
 
-/** An error of OpenAI's shape in that of Anthropic, whose clients would find no message in it; others stay. */
+/** Turns an error of OpenAI's shape into Anthropic's, whose clients would find no message in it; others stay. */
 function inShape(shape: ErrorShape, passed: PassedError): PassedError {
   if (shape !== 'anthropic') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
@@ -171,7 +171,7 @@ interface BytesContext extends Omit<AnswerContext, 'base'> {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** The length goes along where it is known: callers without chunks could not see a cut otherwise. */
+/** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
   seen: BytesSeen,
   { attempt, dispatch, plan }: Pick<AnsweredRoute, 'attempt' | 'dispatch' | 'plan'>,

@@ -119,7 +119,7 @@ export function record(end: RelayEnd, attempt: Attempt): void {
       return attempt.succeeded();
     case 'broken':
       return attempt.broken(end.detail);
-    // To answer differently from another upstream is not a failure.
+    // An answer that differs from another upstream's is not a failure.
     case 'diverged':
     case 'cancelled':
       return attempt.cancelled();

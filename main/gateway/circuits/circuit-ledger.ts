@@ -10,26 +10,26 @@ import {
   takenBeside,
 } from './shared-circuit.ts';
 
-/** What this gateway has learnt and not told yet, and what it has heard of the others. */
+/** What this gateway has learnt and has not sent to the others yet, and what they have sent. */
 export interface CircuitLedger {
-  /** Runs `work`, and notes how it changes the circuit. */
+  /** Runs `work` and records how it changes the circuit. */
   noting<T>(id: string, work: () => T): T;
   noteReset(id: string): void;
-  /** It is another upstream or machine from now on: what others know of that one is asked for. */
+  /** The id stands for another upstream or machine from now on: asks what the others know of that one. */
   forget(id: string): void;
   told(): Pick<PoolTold, 'circuits' | 'since'>;
-  /** Null: what was told last was not heard. */
+  /** Null: the last message got no answer. */
   heard(circuits: PoolHeard['circuits'] | null): void;
   hasUntold(): boolean;
 }
 
 interface LedgerDeps {
   readonly now: () => DualTime;
-  /** By what name others know it now. */
+  /** The name by which the others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
   readonly noted: (id: string, learnt: CircuitNews) => void;
-  /** Another gateway's knowledge has been put in the place of what was known here. */
+  /** Called when what another gateway knows has replaced what was known here. */
   readonly taken: (id: string) => void;
 }
 
@@ -45,7 +45,7 @@ export function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLed
   const { now, nameOf } = deps;
   const standings = new Map<string, Standing>();
   const untold = new Map<string, CircuitNews>();
-  /** Told in the exchange that is under way. */
+  /** Sent in the exchange that is running. */
   let telling: ReadonlyMap<string, CircuitNews> = new Map();
   let since = 0;
 

@@ -110,9 +110,9 @@ export interface Circuits {
   ): void;
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
-  /** `replaced`: it is another upstream from now on. */
+  /** `replaced`: the id stands for another upstream from now on. */
   reset(id: string, cause?: 'asked' | 'replaced'): void;
-  /** Puts what another gateway has learnt in the place of what is known here. */
+  /** Replaces what is known here with what another gateway has learnt. */
   put(id: string, known: KnownCircuit): void;
   /** Removes an id for good. */
   forget(id: string): void;
@@ -132,7 +132,7 @@ export interface CircuitsDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
-  /** Windows, which hear of each change while there are any. */
+  /** Windows; they are notified of each change while any is open. */
   readonly watchers: Watchers;
   /** Called at the first change, and at the first one after each `save`. */
   readonly unsaved: () => void;

@@ -18,14 +18,14 @@ export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly isOn: () => boolean;
-  /** A cheap request, never a completion: whether it was answered; null if there is none to send, or none could be. */
+  /** Whether a cheap request, never a completion, is answered; null if there is none to send, or it could not be sent. */
   readonly check: (id: string) => Promise<boolean | null> | null;
 }
 
 /** From an opening or a failed probe to the first check: so there is at most one probe in this time. */
 const FIRST_CHECK_MS = 15_000;
 const INTERVAL_MS = 5000;
-/** After this time the interval is longer. */
+/** A circuit that is open for longer is checked less often. */
 const LONG_OPEN_MS = 600_000;
 const LONG_OPEN_INTERVAL_MS = 15_000;
 /** A pool may have thousands of machines: further checks are put off. */
@@ -115,7 +115,7 @@ export function createHealthChecks({
 
   function endCooldown(id: string): void {
     circuits.coolDown(id);
-    // The pool's circuit opens when all of its machines fail: one that is well again ends its cool-down too.
+    // The pool's circuit opens when all of its machines fail: one that has recovered ends its cool-down too.
     const pool = open.get('local');
     if (!isMachine(id) || pool === undefined || pool.isDoubted) return;
     if (clock.ticks() - pool.failedAt >= FIRST_CHECK_MS) circuits.coolDown('local');

@@ -1,17 +1,17 @@
 import { CLAIM_MS } from '#shared/pool-news.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The rights of this gateway to send the probe of a circuit, which one gateway of a pool has at a time. */
+/** The circuits whose probe this gateway may send; for each circuit one gateway of a pool may at a time. */
 export interface ProbeClaims {
-  /** Whether it has the right; without it, asks for it. */
+  /** Whether this gateway may probe; if not, asks for the claim. */
   has(id: string): boolean;
-  /** Asks for it, as soon as the next exchange. */
+  /** Asks for the claim in the next exchange. */
   want(id: string): void;
-  /** Needs it no longer. */
+  /** Gives the claim up. */
   drop(id: string): void;
-  /** What to tell the others: ids. */
+  /** Ids to send to the others. */
   told(): { readonly claims: readonly string[]; readonly released: readonly string[] };
-  /** Takes the answer to what was told at `toldTicks`. */
+  /** Takes the answer to what was sent at `toldTicks`. */
   heard(
     claims: readonly { readonly id: string; readonly isWanted: boolean }[],
     toldTicks: number,
@@ -22,7 +22,7 @@ interface ClaimsDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Its probe could begin with the next request, and none is running. */
+  /** Whether its probe could begin with the next request and none is running. */
   readonly isUnused: (id: string) => boolean;
   readonly wanted: () => void;
 }
@@ -34,11 +34,11 @@ interface Claim {
 
 /** The holder stops this much earlier than others may begin. */
 const MARGIN_MS = 1000;
-/** A wish that no request repeats is over after this time. */
+/** How long a claim is asked for after the last request that needed it. */
 const WISH_MS = 3000;
-/** A claim is not given up to others before. */
+/** How long a claim is held at least before others may have it. */
 const OWN_TURN_MS = 1000;
-/** Claims are renewed every second: those of circuits that nobody asks for make room. */
+/** All claims are sent each second. Beyond this number, those whose circuit no request needs are given up. */
 const MAX_CLAIMS = 64;
 
 export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDeps): ProbeClaims {
@@ -86,14 +86,14 @@ export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDep
       held.clear();
       for (const { id, isWanted } of claims) {
         const sinceTicks = known.get(id)?.sinceTicks ?? clock.ticks();
-        // What was dropped meanwhile goes back with the next exchange.
+        // Given up meanwhile: released in the next exchange.
         if (!known.has(id) && !wishes.has(id)) {
           released.add(id);
           continue;
         }
         wishes.delete(id);
         held.set(id, { sinceTicks, untilTicks: toldTicks + CLAIM_MS - MARGIN_MS });
-        // By chance, so that two gateways with few requests do not pass it to and fro for ever.
+        // At random, so that two gateways with few requests do not keep passing it back and forth.
         const isTheirTurn = isWanted && clock.ticks() - sinceTicks > OWN_TURN_MS && isUnused(id);
         if (isTheirTurn && random() < 0.5) drop(id);
       }

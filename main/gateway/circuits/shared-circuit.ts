@@ -16,10 +16,10 @@ import type { KnownCircuit } from './saved-circuits.ts';
 
 type HeardCircuit = PoolHeard['circuits'][number];
 
-/** What has changed in a circuit here and has not been told yet; `other`: its cool-down or its exclusions. */
+/** What has changed in a circuit here and has not been sent yet; `other`: its cool-down or its exclusions. */
 export type CircuitNews = 'reset' | 'closed' | 'opened' | 'other';
 
-/** Null: nothing that others have to know. A probe concerns nobody but its claim's holder. */
+/** Null: nothing that others need to know. A probe concerns only the gateway that claimed it. */
 export function learntBetween(before: KnownCircuit, after: KnownCircuit): CircuitNews | null {
   const was = before.breaker.state;
   const is = after.breaker.state;
@@ -32,7 +32,7 @@ export function learntBetween(before: KnownCircuit, after: KnownCircuit): Circui
   return before.exclusions === after.exclusions ? null : 'other';
 }
 
-/** The later of two changes says more, but for a reset, and an opening that goes on. */
+/** The later of two changes replaces the earlier, except that a reset is kept, and `other` replaces nothing. */
 export function learntAfter(known: CircuitNews | undefined, next: CircuitNews): CircuitNews {
   return known !== undefined && (known === 'reset' || next === 'other') ? known : next;
 }
@@ -57,7 +57,7 @@ export function sharedOf(
   };
 }
 
-/** What another gateway has told, in the place of what was known here. */
+/** The circuit as another gateway knows it, in place of what was known here. */
 export function taken(
   mine: KnownCircuit,
   heard: Pick<HeardCircuit, 'cooldown' | 'skips'>,

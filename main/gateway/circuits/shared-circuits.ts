@@ -10,7 +10,7 @@ export interface SharedCircuits {
   readonly circuits: Circuits;
   /** What the others do not know yet. */
   told(): Pick<PoolTold, 'circuits' | 'since' | 'claims' | 'released'>;
-  /** Takes the answer to what was told at `toldTicks`; null: there was none. */
+  /** Takes the answer to what was sent at `toldTicks`; null: there was none. */
   heard(answer: PoolHeard | null, toldTicks: number): void;
 }
 
@@ -18,12 +18,12 @@ interface SharedCircuitsDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Nobody else can be asked: this gateway probes by itself. */
+  /** Whether no other gateway can be asked, so that this one probes without a claim. */
   readonly isAlone: () => boolean;
   /** The name by which others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
-  /** There is something to tell. */
+  /** Called when there is something to send. */
   readonly changed: () => void;
 }
 
@@ -33,12 +33,11 @@ const LOOK_AGAIN_MS = 1000;
 const CLAIM_AHEAD_MS = 2500;
 
 /**
- * Routing asks and tells `circuits`, which is in memory as before; the others hear of what has changed in the next
- * exchange.
+ * Routing uses `circuits`, which stay in memory; the next exchange sends what has changed to the other gateways.
  */
 export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): SharedCircuits {
   const { clock, isAlone, nameOf, changed } = deps;
-  /** Circuits that this gateway has opened, of which it will ask for the probe, once. */
+  /** Circuits that this gateway has opened and whose probe it will claim, once. */
   const met = new Set<string>();
   const now = () => dualTimeOf(clock);
   const stateOf = (id: string) => own.at(id).breaker.state;
@@ -127,7 +126,7 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): S
   };
 }
 
-/** The ways to a permit, of which `leftToOthers` shuts those that would be another gateway's probe. */
+/** The methods that admit; where `leftToOthers` says so, they refuse what would be another gateway's probe. */
 function admitting(own: Circuits, leftToOthers: (id: string) => Excluded | null) {
   const by =
     (mode: 'admit' | 'admitRetry' | 'admitIfClosed') =>

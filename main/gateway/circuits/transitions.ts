@@ -213,7 +213,7 @@ function grownMs({ cooldownMs }: Limits, consecutiveOpens: number, random: numbe
 export interface Opening {
   /** It was closed; otherwise its probe has failed. */
   readonly isFirst: boolean;
-  /** Callers waited for it in vain: a passed health check does not show that it answers requests. */
+  /** Callers waited and got nothing: a passed health check does not show that it answers requests. */
   readonly wasSilent: boolean;
 }
 

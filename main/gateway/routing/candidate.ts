@@ -6,8 +6,8 @@ import type { Permits } from './attempts.ts';
 import type { Skipped, UpstreamOutcome } from './fallback-reasons.ts';
 
 /**
- * Normal, once more after a wait that the upstream asked for, forced (no other upstream is left), or only while
- * the circuit is closed (hedged calls).
+ * `admit`: in routing order; `admitRetry`: again, after a wait that the upstream asked for; `admitForced`: no other
+ * upstream is left; `admitIfClosed`: a hedged call.
  */
 export type AdmissionMode = 'admit' | 'admitRetry' | 'admitForced' | 'admitIfClosed';
 

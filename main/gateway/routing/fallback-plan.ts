@@ -44,7 +44,7 @@ export interface RoutedRequest {
 /** Which calls a plan still gives out. */
 type PlanState =
   | { readonly kind: 'open' }
-  /** The one call to an excluded upstream is out; calls in routing order may follow all the same. */
+  /** The one call to an excluded upstream was admitted; calls in routing order may still follow. */
   | { readonly kind: 'forced'; readonly dispatch: Dispatch }
   /** A failure was the request's own fault: no other upstream may be called. */
   | { readonly kind: 'ended' };
@@ -143,8 +143,8 @@ export class FallbackPlan {
   }
 
   /**
-   * How long to wait until `local` is called once more, because it refused and said when it has room again; null:
-   * not at all. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the time-out of `local`.
+   * How long to wait before `local` is called again, because it refused and said when it has room; null: do not
+   * call it again. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the time-out of `local`.
    * `before_others`: others could be called instead. `at_last`: nobody else is left, so a refusal of an earlier
    * request is waited out as well.
    */

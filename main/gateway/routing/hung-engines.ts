@@ -28,7 +28,7 @@ export function bothOf(first: EngineCall | null, second: EngineCall | null): Eng
   };
 }
 
-/** What the running calls to each engine say together: one that answers somebody has not hung. */
+/** What the running calls to each engine show together: one that answers any of them has not hung. */
 export interface EngineActivity {
   /** `limitMs`: the silence after which this call, were it the only one, would mean that the engine has hung. */
   sent(id: string, limitMs: number): EngineCall;
@@ -39,7 +39,7 @@ interface Engine {
   readonly silent: Set<{ readonly limitMs: number }>;
   /** Calls with content that have not ended. */
   answering: number;
-  /** When it last gave somebody something, in clock ticks. */
+  /** When any call last received data, in clock ticks. */
   aliveAt: number;
 }
 
@@ -89,8 +89,8 @@ function longest(silent: Engine['silent']): number {
 }
 
 /**
- * Checks the fixed engine while all of its calls are silent: a slow one answers that beside its work, a stopped one
- * does not.
+ * Checks the fixed engine while all of its calls are silent: a busy one answers the check, a stopped one does
+ * not.
  */
 export interface WedgeWatch {
   /** `checkAfterMs`: silence of this call before the engine is checked. Null if checks would prove nothing. */
@@ -105,8 +105,8 @@ export interface WedgeWatchDeps {
 }
 
 /**
- * Engines that answer such a request beside their work, by `owned_by`, and beside how many silent calls. Others fall
- * silent while they compute. Older builds of llama.cpp have two threads for HTTP more than slots, and a call keeps one.
+ * Engines that answer such a request while they compute, by `owned_by`, and beside how many silent calls at most. Others
+ * answer nothing while they compute. Older builds of llama.cpp have two threads for HTTP more than slots, and a call keeps one.
  */
 const ANSWERS_BESIDE: ReadonlyMap<string, number> = new Map([
   ['llamacpp', 2],
@@ -184,7 +184,7 @@ export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps): WedgeW
     arm(0);
     return {
       hungAt() {
-        // A check from before this call says nothing of it. What is past is past by any later reading of the clock.
+        // A check that began before this call says nothing about it.
         if (failed >= CHECKS_FAILED && failedAt >= sentAt) return sentAt;
         return Math.max(own.checkAt, clock.ticks() + AGAIN_MS);
       },

@@ -52,13 +52,13 @@ export type Traceparent = () => string;
 
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
-  /** As of a request, for a further poll. */
+  /** As of a request, for the next poll of a cold start. */
   readonly traceparent: Traceparent | null;
-  /** One more call of a starting upstream, which is no request. */
+  /** A further poll of a starting upstream, which does not count as a request. */
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
-  /** `cameAt`: when data last came, in clock ticks; a comment is none. */
+  /** `cameAt`: when data last came, in clock ticks; comments do not count. */
   relayed(events: number, cameAt: number): void;
   ended(end: AttemptEnd): void;
 }

@@ -69,7 +69,7 @@ export type AttemptOutcome =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
-/** Makes an admitted call, with its retry and polls, within the call's one time-out. */
+/** Sends an admitted call, with its retry and its polls, all within one time-out. */
 export async function callUpstream(
   { call, permits, at }: AdmittedCall,
   context: AttemptContext,
@@ -210,7 +210,7 @@ async function callOnce(
       const endedAt = dualTimeOf(clock);
       const failure = classify(seen, call, endedAt.wallMs);
       const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-      // Its next calls are not to wait for longer because it gave no sample.
+      // It gave no sample, and later calls must not wait longer because of that.
       if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
@@ -228,7 +228,7 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }
 
-/** A call needs no usage: a strict host gets the request once more without the field that it refused. */
+/** Usage is optional: a strict host that refused the field gets the request again without it. */
 function unlessRefused(
   seen: Seen,
   id: string,

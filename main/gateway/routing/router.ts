@@ -54,7 +54,7 @@ async function dispatchAfterFailure(
   return plan.next() ?? returnToLocal('at_last', plan, context, deps);
 }
 
-/** The call after a short wait that `local` asked for; null if there is nothing to wait for, or nobody any more. */
+/** The call after a short wait that `local` asked for; null if there is nothing to wait for, or the caller has left. */
 async function returnToLocal(
   when: Parameters<FallbackPlan['returnInMs']>[0],
   plan: FallbackPlan,
@@ -81,7 +81,7 @@ async function runDispatch(
   return outcome.kind === 'answered' ? { ...outcome, dispatch } : outcome;
 }
 
-/** A call beside a slow one is out of the question here; another one after it may still be worth more than waiting. */
+/** Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait. */
 function patienceFor({ admitted: { call } }: Dispatch, { config }: RequestContext): Patience {
   const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
   return isOwn ? 'until_hung' : 'whole_timeout';

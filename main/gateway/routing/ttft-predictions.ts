@@ -144,9 +144,9 @@ export function predictedSlow(prediction: Prediction | null, hedgeDelayMs: numbe
   return prediction !== null && prediction.earliestMs > hedgeDelayMs;
 }
 
-/** So many times the upper end of its prediction is no longer slow. */
+/** Silence of this many times the upper end of the prediction is a hang. */
 const HUNG_FACTOR = 5;
-/** A machine that is usually quick may take a moment: in hedge delays. */
+/** In hedge delays, the shortest silence that is a hang: a machine that is usually quick may pause. */
 const MIN_HUNG_DELAYS = 2;
 
 /** The silence after which an engine has hung rather than is slow; Infinity where nothing is predicted. */

@@ -93,18 +93,18 @@ function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boole
   return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
 }
 
-/** Which upstreams and machines take a request for the usage of a stream. */
+/** Which upstreams and machines accept a request for the usage of a stream. */
 export interface UsageSupport {
   mayAsk(id: string): boolean;
-  /** Learns from what a request with `stream_options` met; true if the same one without it is worth a call. */
+  /** Learns from the outcome of a request with `stream_options`; true if it should be sent again without them. */
   isRefused(id: string, seen: Seen): boolean;
   /** Its address or its engine changed. */
   forget(id: string): void;
 }
 
-/** Strict hosts answer so to fields that they do not know. */
+/** What strict hosts answer to fields that they do not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-/** They name the field, in words (OpenAI's) or as a place (pydantic's). */
+/** They name the field, in words (OpenAI's) or as a path (pydantic's). */
 const NAMES = ['stream_options', 'include_usage'];
 /** How long an upstream that refused without naming the field, and never accepted it, is not asked. */
 const SUSPECTED_MS = 600_000;

@@ -43,7 +43,7 @@ function objectIn(piece: Buffer): unknown {
   return piece.at(-1) === CLOSE_BRACE ? parseJson(piece.toString('utf8')) : undefined;
 }
 
-/** Goes on behind what looked like the whole answer. */
+/** Continues after what looked like the whole answer. */
 function scanOf(begun: { readonly piece: Buffer } | null): AnswerScan {
   const judge = new Judge();
   // Depths: the answer, its choices, a choice, its message, the message's fields.

@@ -24,7 +24,7 @@ export interface StreamTranslator {
   ended(): 'no' | 'complete' | 'failed';
 }
 
-/** Of an upstream's events, some 200,000 with a token each: the last event repeats the whole answer. */
+/** About 200,000 events of one token each; the last event repeats the whole answer. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 
 const TOO_HEAVY = 'an answer of too many values';
@@ -39,7 +39,7 @@ export function createAnswerTranslator(
     createStream,
     whole(completion, asStream) {
       const parsed = parseJson(completion.toString('utf8'));
-      // It was checked as it arrived, so that this is not about its syntax.
+      // Its syntax was checked as it arrived, so it is too heavy to be parsed.
       if (parsed === undefined) return { kind: 'bad', detail: TOO_HEAVY };
       if (asStream) return asEvents(completion, createStream());
       const answer = translation.answer(parsed, exchange);

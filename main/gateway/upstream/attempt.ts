@@ -54,7 +54,7 @@ export interface StreamSeen {
 export interface BytesSeen {
   readonly kind: 'bytes';
   readonly headers: ResponseHeaders;
-  /** When the first byte came says nothing of a first token. */
+  /** The time of the first byte says nothing about a first token. */
   readonly contentAt: null;
   readonly first: Buffer;
   readonly exchange: Exchange;
@@ -161,7 +161,7 @@ class PendingCall implements ResponseListener {
     if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
     const { keys } = this.#plan;
-    // Refusals are covered as a whole, where they are put into words.
+    // In refusals they are covered where the whole body is read.
     if (keys.length > 0 && status < 300 && this.#exchange !== null)
       this.#exchange = withoutKeys(this.#exchange, keys);
   }

@@ -167,7 +167,7 @@ function withModel(request: ChatRequest, model: string): ChatRequest {
   return { ...request, model, ...withValue(bytes, members, ['model', JSON.stringify(model)]) };
 }
 
-/** What a request asks for beyond its caller's wishes. */
+/** What a request asks for beyond what its caller asked for. */
 interface Asking {
   /** A stream, from which the answer is assembled. */
   readonly forStream: boolean;
@@ -204,7 +204,7 @@ export function aliasesOf(pairs: readonly string[]): readonly (readonly [string,
   });
 }
 
-/** The request as if its caller had asked for the model that the name stands for; aliases of aliases are none. */
+/** The request as if its caller had asked for the model that the name stands for; an alias of an alias is not resolved. */
 export function withoutAlias(request: ChatRequest, pairs: readonly string[]): ChatRequest {
   const { model } = request;
   if (model === null || pairs.length === 0) return request;

@@ -30,7 +30,7 @@ export interface ApiEndpoint {
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
   readonly isResumable: boolean;
-  /** The model that was asked for is never replaced: vectors of two models do not compare. */
+  /** The model that was asked for is never replaced: vectors of two models cannot be compared. */
   readonly keepsModel: boolean;
   /**
    * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, unless
@@ -74,7 +74,7 @@ export interface StreamFormat {
   readonly createAssembly: (() => Assembly) | null;
   /** It reports its usage only if `stream_options` asks for it. */
   readonly asksForUsage: boolean;
-  /** A whole answer as a stream; null if it cannot be told as one. */
+  /** A whole answer as a stream; null if it cannot be one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
   /** The event that ends a stream that broke off. */
   readonly errorEvent: (error: GatewayError) => string;
@@ -92,7 +92,7 @@ export const ONE_WHOLE: Asked = { choices: 1, isAssemblable: () => false };
 export const WITHOUT_STREAMS = {
   asks: () => ONE_WHOLE,
   isResumable: false,
-  // The model that an upstream is configured with is one for chat.
+  // The model that an upstream is configured with is a chat model.
   keepsModel: true,
   support: 'optional',
   vendor: 'openai',

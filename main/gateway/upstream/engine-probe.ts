@@ -35,7 +35,7 @@ function createLocalEngine(
     // While an engine is down its last list stays: it will most likely have the same models again.
     const listed =
       result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
-    // llama.cpp with a key says who it is, but does not show its list.
+    // llama.cpp with a key names itself in its headers, but refuses its list.
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
     if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
     if (listed !== null) {

@@ -7,7 +7,7 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 export interface ErrorWords {
   readonly saysQuota: boolean;
   readonly saysBusy: boolean;
-  /** Of those that are busy: it is starting up. */
+  /** Busy because it is starting up. */
   readonly saysLoading: boolean;
   readonly saysModel: boolean;
   readonly saysModelNotFound: boolean;
@@ -102,7 +102,7 @@ function withoutMarkup(text: string): string {
 const MAX_SHOWN_LENGTH = 300;
 /** Longer bodies are not searched, as that takes milliseconds; of their errors only the status is shown. */
 const MAX_SEARCHED_BYTES = 32 * 1024;
-/** Shared runs of characters that are no coincidence; of 15 or more none is missed. */
+/** Runs of this many shared characters are no coincidence; runs of 15 or more are always found. */
 const ECHO_LENGTH = 12;
 const ECHO_STEP = 4;
 const KEY_LIKE = /\b(sk|pk|key|token|bearer)([-_: ]+)[\w./+=-]{6,}/gi;

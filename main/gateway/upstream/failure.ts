@@ -68,7 +68,7 @@ export function classify(seen: Unanswered, called: Called, nowMs: number): Failu
   }
 }
 
-/** Running requests end and give their descriptors back. */
+/** By then some running requests have ended and freed their descriptors. */
 const EXHAUSTED_RETRY_MS = 1000;
 
 function broken(

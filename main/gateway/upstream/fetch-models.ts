@@ -10,7 +10,7 @@ import { getFrom } from './own-requests.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 
-/** An upstream as far as its list of models is asked for. */
+/** What is needed of an upstream to ask for its list of models. */
 export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
   readonly id: UpstreamId;
 }

@@ -36,7 +36,7 @@ const LENGTHS = [
 function listedModel(entry: Readonly<Record<string, unknown>>): readonly ListedModel[] {
   const { id, created, created_at: createdAt, owned_by: owner, meta } = entry;
   if (typeof id !== 'string' || !MODEL_ID.test(id)) return [];
-  // llama.cpp has the length of the training there.
+  // llama.cpp gives the length that the model was trained with.
   const trained = isObject(meta) ? meta['n_ctx_train'] : undefined;
   const lengths = [...LENGTHS.map((name) => entry[name]), trained];
   const at = typeof createdAt === 'string' ? Math.floor(isoMs(createdAt) / 1000) : created;

@@ -7,7 +7,7 @@ import type { RemoteUpstream } from './upstreams.ts';
 
 /** The models that hosted upstreams list. */
 export interface ModelCatalogue {
-  /** As of the last answer; an old or missing one is asked for meanwhile. */
+  /** As of the last answer; an old or missing list is requested in the background. */
   listedBy(upstream: RemoteUpstream): readonly ListedModel[];
   /** Its address, key or model changed. */
   forget(id: string): void;
@@ -55,7 +55,7 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
       if (mayAsk && clock.ticks() >= entry.askAgainAt) void ask(upstream, entry);
       return entry.models;
     },
-    // An answer that is still under way goes to the forgotten entry.
+    // A list that arrives later is stored in the forgotten entry.
     forget: (id) => void known.delete(id),
   };
 }

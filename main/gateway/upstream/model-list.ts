@@ -61,7 +61,7 @@ function entryOf(
   };
 }
 
-/** What the first does not say, a later one may. */
+/** Fills in what the first upstream does not say from a later one. */
 function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEntry {
   const upstreams = entry.upstreams.includes(id) ? entry.upstreams : [...entry.upstreams, id];
   const created = entry.created === 0 ? (model.created ?? 0) : entry.created;

@@ -49,7 +49,7 @@ export function headersWithout({ texts }: OwnSecrets, headers: ResponseHeaders):
   return Object.fromEntries(names.filter(isClean).map((name) => [name, headers[name]]));
 }
 
-/** What no answer says by chance. A setting such as `ollama` or `pass-word` is also a word of answers. */
+/** What no answer contains by chance; a key such as `ollama` or `pass-word` may be a word of an answer. */
 const KEY = /^(?=.*\d)(?=.*[A-Za-z])[\w\-.~+/=%]{16,}$/;
 
 /** Those of our credentials that are replaced in answers, as they stand in the bytes. */
@@ -102,7 +102,7 @@ export function keysCovered(bytes: Buffer, keys: readonly Buffer[]): Buffer {
   let covered = bytes;
   for (const key of keys) {
     for (let at = covered.indexOf(key); at !== -1; at = covered.indexOf(key, at + key.length)) {
-      // What came from the connection is not ours to change.
+      // Bytes from the connection must not be changed in place.
       if (covered === bytes) covered = Buffer.from(bytes);
       covered.fill('*', at, at + key.length);
       covered.write(HIDDEN, at);

@@ -12,12 +12,12 @@ export type Sight =
 
 /** Finds the end and errors of a relayed stream without parsing it. */
 export interface StreamWatch {
-  /** Without events that are no chunk, on which a client's parser would throw. */
+  /** Drops events that are not chunks, on which a client's parser would throw. */
   readable(frames: Frames): Frames;
   see(frames: Frames): Sight;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   finished(): boolean;
-  /** Whether the events last seen, or those to come, may tell what the answer has used. */
+  /** Whether the events last seen, or later ones, may report the usage. */
   mayTellUsage(): boolean;
 }
 

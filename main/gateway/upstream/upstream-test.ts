@@ -17,7 +17,7 @@ export interface TestDeps {
 
 /** Reasoning models spend a few tokens before the first of their answer. */
 const MAX_TOKENS = 16;
-/** A person waits for it; a cold start of `ondemand` may take its own time-out. */
+/** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own time-out. */
 const MAX_TEST_MS = 30_000;
 const MAX_MESSAGE_LENGTH = 300;
 

@@ -253,7 +253,7 @@ const PREFILL_REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
 
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
-/** Its answer is spliced first, and translated then if it has to be. */
+/** Its answer is spliced first and translated afterwards, if at all. */
 function withRequest(call: UpstreamCall, { body, mode }: ResumeRequest): UpstreamCall {
   const write = (forUsage: boolean) => ({
     ...call.write(false),

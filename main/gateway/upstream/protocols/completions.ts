@@ -8,7 +8,7 @@ import { CHAT_STREAM } from './chat.ts';
 import { requiresTextOrList } from './fields.ts';
 import { createMemberScan, LIST } from './member-scan.ts';
 
-/** Text to be continued, or filled in before a `suffix`: editors ask for it as one types. */
+/** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
 export const COMPLETIONS: ApiEndpoint = {
   paths: pathsOf('/completions'),
   upstreamPath: '/completions',

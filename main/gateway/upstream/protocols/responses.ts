@@ -20,7 +20,7 @@ export const RESPONSES: ApiEndpoint = {
   upstreamPath: '/responses',
   body: 'json',
   checkBody: anyBody,
-  // One that runs in the background is answered before it is complete.
+  // A request that runs in the background is answered before its response is complete.
   asks: (bytes, members) => ({
     choices: 1,
     isAssemblable: () => smallValueOf(bytes, members, 'background') !== true,
