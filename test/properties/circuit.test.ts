@@ -205,7 +205,7 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-const RUNS = { numRuns: 10_000 };
+const RUNS = { numRuns: 5000 };
 
 test.each(Object.entries(LAWS))('%s', (_, holds) => {
   const law = fc.property(history, (past) => {
