@@ -1,7 +1,7 @@
 import { hash, createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { PoolPort } from '#shared/pool-news.ts';
+import type { PoolPort } from '#shared/pool-update.ts';
 import type { Config } from '../config/schema.ts';
 import { maskUrl } from '../config/mask.ts';
 import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
@@ -49,7 +49,7 @@ export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort |
   const secret = gatewaySecret(dataDirectory);
   return {
     gateway: pool.gateway.id,
-    tell: (told) => pool.tell(told),
+    exchange: (update) => pool.exchange(update),
     isAway: () => pool.status().database === 'away',
     onNews: (listener) => pool.onNews(listener),
     digest: (text) => createHmac('sha256', secret).update(text).digest('hex').slice(0, 16),

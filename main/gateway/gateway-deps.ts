@@ -1,5 +1,5 @@
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
-import type { PoolPort } from '#shared/pool-news.ts';
+import type { PoolPort } from '#shared/pool-update.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';

@@ -1,5 +1,5 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
-import type { PoolHeard, PoolPort } from '#shared/pool-news.ts';
+import type { PoolAnswer, PoolPort } from '#shared/pool-update.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SharedCircuits } from './circuits/shared-circuits.ts';
 import type { Stats } from './monitoring/counters.ts';
@@ -18,7 +18,7 @@ interface ExchangeDeps {
   readonly port: PoolPort;
   readonly clock: Clock;
   readonly stats: Pick<Stats, 'running'>;
-  readonly circuits: Pick<SharedCircuits, 'told' | 'heard'>;
+  readonly circuits: Pick<SharedCircuits, 'outgoing' | 'received'>;
 }
 
 const INTERVAL_MS = 1000;
@@ -27,7 +27,7 @@ const BATCH_MS = 50;
 /** If the database has not answered for this long, the figures of the others no longer count. */
 const SILENCE_MS = 5000;
 
-const NOWHERE: PoolHeard['inFlight'] = {};
+const NOWHERE: PoolAnswer['inFlight'] = {};
 
 export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
   const { port, clock, circuits } = deps;
@@ -53,14 +53,14 @@ export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
     isSending = true;
     hasMoreNews = false;
     const sentTicks = clock.ticks();
-    const told = { ...circuits.told(), inFlight: figuresOf(deps.stats) };
-    const answer = await port.tell(told);
+    const update = { ...circuits.outgoing(), inFlight: figuresOf(deps.stats) };
+    const answer = await port.exchange(update);
     if (answer !== null) {
       elsewhere = answer.inFlight;
       answeredTicks = clock.ticks();
     } else if (clock.ticks() - answeredTicks > SILENCE_MS) elsewhere = NOWHERE;
     isSending = false;
-    circuits.heard(answer, sentTicks);
+    circuits.received(answer, sentTicks);
     // Without the database, sending early is pointless.
     plan(hasMoreNews && answer !== null ? BATCH_MS : INTERVAL_MS);
   }

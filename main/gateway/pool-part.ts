@@ -1,5 +1,5 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { PoolPort } from '#shared/pool-news.ts';
+import type { PoolPort } from '#shared/pool-update.ts';
 import { perConfig } from '../config/live-config.ts';
 import type { Config } from '../config/schema.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';

@@ -1,13 +1,13 @@
-import { CLAIM_MS, type PoolHeard, type PoolTold } from '../../shared/pool-news.ts';
+import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '../../shared/pool-update.ts';
 import type { ManualClock } from './clock.ts';
 
-/* What a pool's database does with what gateways tell, in memory and in the time of a test. */
+/* What a pool's database does with what gateways send, in memory and in the time of a test. */
 
 interface Row {
   readonly run: string;
   readonly version: number;
   readonly ticks: number;
-  readonly state: PoolTold['circuits'][number];
+  readonly state: PoolUpdate['circuits'][number];
 }
 
 interface Claim {
@@ -17,7 +17,7 @@ interface Claim {
 }
 
 export interface PoolBoard {
-  tell(run: string, told: PoolTold): PoolHeard;
+  exchange(run: string, update: PoolUpdate): PoolAnswer;
 }
 
 export function createPoolBoard(clock: ManualClock): PoolBoard {
@@ -25,7 +25,7 @@ export function createPoolBoard(clock: ManualClock): PoolBoard {
   const claims = new Map<string, Claim>();
   let versions = 0;
 
-  function put(run: string, state: PoolTold['circuits'][number]): void {
+  function put(run: string, state: PoolUpdate['circuits'][number]): void {
     const before = rows.get(state.name);
     if (before !== undefined && before.version > state.base) return;
     versions += 1;
@@ -44,13 +44,13 @@ export function createPoolBoard(clock: ManualClock): PoolBoard {
   }
 
   return {
-    tell(run, told) {
-      for (const state of told.circuits) put(run, state);
-      for (const name of told.released) if (claims.get(name)?.run === run) claims.delete(name);
-      for (const name of told.claims) claim(run, name);
+    exchange(run, update) {
+      for (const state of update.circuits) put(run, state);
+      for (const name of update.released) if (claims.get(name)?.run === run) claims.delete(name);
+      for (const name of update.claims) claim(run, name);
       return {
         circuits: [...rows.values()]
-          .filter(({ version }) => version > told.since)
+          .filter(({ version }) => version > update.since)
           .map(({ run: by, version, ticks, state }) => {
             const left = (ms: number) => Math.max(0, ms - (clock.ticks() - ticks));
             const { cooldown, skips } = state;
@@ -66,7 +66,7 @@ export function createPoolBoard(clock: ManualClock): PoolBoard {
         inFlight: {},
         claims: [...claims]
           .filter(([name, { run: by, untilTicks }]) => {
-            return by === run && untilTicks > clock.ticks() && told.claims.includes(name);
+            return by === run && untilTicks > clock.ticks() && update.claims.includes(name);
           })
           .map(([name, { wantedTicks }]) => ({ name, isWanted: wantedTicks > clock.ticks() })),
       };

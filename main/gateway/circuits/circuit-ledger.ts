@@ -1,8 +1,8 @@
-import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
+import type { PoolAnswer, PoolUpdate } from '#shared/pool-update.ts';
 import type { Circuits } from './circuits.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import {
-  type CircuitNews,
+  type CircuitChange,
   learntAfter,
   learntBetween,
   sharedOf,
@@ -13,14 +13,14 @@ import {
 /** What this gateway has learnt and has not sent to the others yet, and what they have sent. */
 export interface CircuitLedger {
   /** Runs `work` and records how it changes the circuit. */
-  noting<T>(id: string, work: () => T): T;
+  recording<T>(id: string, work: () => T): T;
   noteReset(id: string): void;
   /** The id stands for another upstream or machine from now on: asks what the others know of that one. */
   forget(id: string): void;
-  told(): Pick<PoolTold, 'circuits' | 'since'>;
+  outgoing(): Pick<PoolUpdate, 'circuits' | 'since'>;
   /** Null: the last message got no answer. */
-  heard(circuits: PoolHeard['circuits'] | null): void;
-  hasUntold(): boolean;
+  received(circuits: PoolAnswer['circuits'] | null): void;
+  hasUnsent(): boolean;
 }
 
 interface LedgerDeps {
@@ -28,7 +28,7 @@ interface LedgerDeps {
   /** The name by which the others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
-  readonly noted: (id: string, learnt: CircuitNews) => void;
+  readonly noted: (id: string, learnt: CircuitChange) => void;
   /** Called when what another gateway knows has replaced what was known here. */
   readonly taken: (id: string) => void;
 }
@@ -44,47 +44,47 @@ const UNTOLD: Standing = { version: 0, resets: 0 };
 export function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
   const { now, nameOf } = deps;
   const standings = new Map<string, Standing>();
-  const untold = new Map<string, CircuitNews>();
+  const unsent = new Map<string, CircuitChange>();
   /** Sent in the exchange that is running. */
-  let telling: ReadonlyMap<string, CircuitNews> = new Map();
+  let sending: ReadonlyMap<string, CircuitChange> = new Map();
   let since = 0;
 
-  function note(id: string, learnt: CircuitNews): void {
-    untold.set(id, learntAfter(untold.get(id), learnt));
+  function note(id: string, learnt: CircuitChange): void {
+    unsent.set(id, learntAfter(unsent.get(id), learnt));
     deps.noted(id, learnt);
   }
 
   function tellAgain(isTaken: (id: string) => boolean): void {
-    for (const [id, learnt] of telling) {
-      const next = untold.get(id);
-      if (!isTaken(id)) untold.set(id, next === undefined ? learnt : learntAfter(learnt, next));
+    for (const [id, learnt] of sending) {
+      const next = unsent.get(id);
+      if (!isTaken(id)) unsent.set(id, next === undefined ? learnt : learntAfter(learnt, next));
     }
-    telling = new Map();
+    sending = new Map();
   }
 
-  function take(heard: PoolHeard['circuits'][number]): void {
-    const { name, version, resets, isOwn } = heard;
+  function take(received: PoolAnswer['circuits'][number]): void {
+    const { name, version, resets, isOwn } = received;
     const id = idIn(name);
     const before = standings.get(name);
     standings.set(name, { version, resets });
     since = Math.max(since, version);
-    const learnt = untold.get(id);
+    const learnt = unsent.get(id);
     const isOfOthers = !isOwn && name === nameOf(id) && deps.isKnown(id);
     if (!isOfOthers || learnt === 'reset') return;
     const isReset = before !== undefined && resets > before.resets;
     if (isReset) {
-      untold.delete(id);
+      unsent.delete(id);
       own.reset(id);
     }
     const mine = own.at(id);
     const isMine = learnt !== undefined && !isReset;
-    const next = isMine ? takenBeside(mine, learnt, heard, now()) : taken(mine, heard, now());
+    const next = isMine ? takenBeside(mine, learnt, received, now()) : taken(mine, received, now());
     if (next.breaker !== mine.breaker || next.exclusions !== mine.exclusions) own.put(id, next);
     deps.taken(id);
   }
 
   return {
-    noting(id, work) {
+    recording(id, work) {
       const before = own.at(id);
       const result = work();
       const learnt = learntBetween(before, own.at(id));
@@ -93,13 +93,13 @@ export function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLed
     },
     noteReset: (id) => note(id, 'reset'),
     forget(id) {
-      untold.delete(id);
+      unsent.delete(id);
       since = 0;
     },
-    told() {
-      telling = new Map(untold);
-      untold.clear();
-      const circuits = [...telling].map(([id, learnt]) => {
+    outgoing() {
+      sending = new Map(unsent);
+      unsent.clear();
+      const circuits = [...sending].map(([id, learnt]) => {
         const name = nameOf(id);
         const { version: base, resets } = standings.get(name) ?? UNTOLD;
         const more = learnt === 'reset' ? 1 : 0;
@@ -107,13 +107,13 @@ export function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLed
       });
       return { circuits, since };
     },
-    heard(circuits) {
+    received(circuits) {
       const ofOwn = circuits?.filter(({ isOwn }) => isOwn) ?? [];
       const isTaken = new Set(ofOwn.map(({ name }) => idIn(name)));
       tellAgain((id) => isTaken.has(id));
       for (const each of circuits ?? []) take(each);
     },
-    hasUntold: () => untold.size > 0,
+    hasUnsent: () => unsent.size > 0,
   };
 }
 

@@ -1,4 +1,4 @@
-import { CLAIM_MS } from '#shared/pool-news.ts';
+import { CLAIM_MS } from '#shared/pool-update.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The circuits whose probe this gateway may send; for each circuit one gateway of a pool may at a time. */
@@ -10,11 +10,11 @@ export interface ProbeClaims {
   /** Gives the claim up. */
   drop(id: string): void;
   /** Ids to send to the others. */
-  told(): { readonly claims: readonly string[]; readonly released: readonly string[] };
-  /** Takes the answer to what was sent at `toldTicks`. */
-  heard(
+  outgoing(): { readonly claims: readonly string[]; readonly released: readonly string[] };
+  /** Takes the answer to what was sent at `sentTicks`. */
+  received(
     claims: readonly { readonly id: string; readonly isWanted: boolean }[],
-    toldTicks: number,
+    sentTicks: number,
   ): void;
 }
 
@@ -35,7 +35,7 @@ interface Claim {
 /** The holder stops this much earlier than others may begin. */
 const MARGIN_MS = 1000;
 /** How long a claim is asked for after the last request that needed it. */
-const WISH_MS = 3000;
+const REQUESTED_MS = 3000;
 /** How long a claim is held at least before others may have it. */
 const OWN_TURN_MS = 1000;
 /** All claims are sent each second. Beyond this number, those whose circuit no request needs are given up. */
@@ -44,23 +44,23 @@ const MAX_CLAIMS = 64;
 export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDeps): ProbeClaims {
   const held = new Map<string, Claim>();
   /** By id: when a request last wanted it. */
-  const wishes = new Map<string, number>();
+  const requested = new Map<string, number>();
   const released = new Set<string>();
 
   function want(id: string): void {
     if (held.has(id)) return;
-    if (!wishes.has(id)) wanted();
-    wishes.set(id, clock.ticks());
+    if (!requested.has(id)) wanted();
+    requested.set(id, clock.ticks());
   }
 
   function drop(id: string): void {
-    wishes.delete(id);
+    requested.delete(id);
     if (held.delete(id)) released.add(id);
   }
 
   function makeRoom(): void {
     for (const id of held.keys()) {
-      if (held.size + wishes.size <= MAX_CLAIMS) return;
+      if (held.size + requested.size <= MAX_CLAIMS) return;
       if (isUnused(id)) drop(id);
     }
   }
@@ -73,26 +73,27 @@ export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDep
     },
     want,
     drop,
-    told() {
-      for (const [id, ticks] of wishes) if (clock.ticks() - ticks > WISH_MS) wishes.delete(id);
+    outgoing() {
+      for (const [id, ticks] of requested)
+        if (clock.ticks() - ticks > REQUESTED_MS) requested.delete(id);
       makeRoom();
-      const claims = [...held.keys(), ...wishes.keys()].slice(0, MAX_CLAIMS);
-      const told = { claims, released: [...released].filter((id) => !claims.includes(id)) };
+      const claims = [...held.keys(), ...requested.keys()].slice(0, MAX_CLAIMS);
+      const outgoing = { claims, released: [...released].filter((id) => !claims.includes(id)) };
       released.clear();
-      return told;
+      return outgoing;
     },
-    heard(claims, toldTicks) {
+    received(claims, sentTicks) {
       const known: ReadonlyMap<string, Claim> = new Map(held);
       held.clear();
       for (const { id, isWanted } of claims) {
         const sinceTicks = known.get(id)?.sinceTicks ?? clock.ticks();
         // Given up meanwhile: released in the next exchange.
-        if (!known.has(id) && !wishes.has(id)) {
+        if (!known.has(id) && !requested.has(id)) {
           released.add(id);
           continue;
         }
-        wishes.delete(id);
-        held.set(id, { sinceTicks, untilTicks: toldTicks + CLAIM_MS - MARGIN_MS });
+        requested.delete(id);
+        held.set(id, { sinceTicks, untilTicks: sentTicks + CLAIM_MS - MARGIN_MS });
         // At random, so that two gateways with few requests do not keep passing it back and forth.
         const isTheirTurn = isWanted && clock.ticks() - sinceTicks > OWN_TURN_MS && isUnused(id);
         if (isTheirTurn && random() < 0.5) drop(id);

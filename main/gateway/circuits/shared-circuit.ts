@@ -1,4 +1,4 @@
-import type { PoolHeard, SharedCircuit, SharedSkip } from '#shared/pool-news.ts';
+import type { PoolAnswer, SharedCircuit, SharedSkip } from '#shared/pool-update.ts';
 import { type Breaker, reset } from './breaker.ts';
 import { type DualTime, later, remainingMs } from '../../platform/clock.ts';
 import {
@@ -14,13 +14,13 @@ import type { KnownCircuit } from './saved-circuits.ts';
 
 /* A circuit as the gateways of a pool know it, and how what two of them have learnt is put together. */
 
-type HeardCircuit = PoolHeard['circuits'][number];
+type ReceivedCircuit = PoolAnswer['circuits'][number];
 
 /** What has changed in a circuit here and has not been sent yet; `other`: its cool-down or its exclusions. */
-export type CircuitNews = 'reset' | 'closed' | 'opened' | 'other';
+export type CircuitChange = 'reset' | 'closed' | 'opened' | 'other';
 
 /** Null: nothing that others need to know. A probe concerns only the gateway that claimed it. */
-export function learntBetween(before: KnownCircuit, after: KnownCircuit): CircuitNews | null {
+export function learntBetween(before: KnownCircuit, after: KnownCircuit): CircuitChange | null {
   const was = before.breaker.state;
   const is = after.breaker.state;
   if (was !== is) {
@@ -33,7 +33,7 @@ export function learntBetween(before: KnownCircuit, after: KnownCircuit): Circui
 }
 
 /** The later of two changes replaces the earlier, except that a reset is kept, and `other` replaces nothing. */
-export function learntAfter(known: CircuitNews | undefined, next: CircuitNews): CircuitNews {
+export function learntAfter(known: CircuitChange | undefined, next: CircuitChange): CircuitChange {
   return known !== undefined && (known === 'reset' || next === 'other') ? known : next;
 }
 
@@ -60,12 +60,12 @@ export function sharedOf(
 /** The circuit as another gateway knows it, in place of what was known here. */
 export function taken(
   mine: KnownCircuit,
-  heard: Pick<HeardCircuit, 'cooldown' | 'skips'>,
+  received: Pick<ReceivedCircuit, 'cooldown' | 'skips'>,
   now: DualTime,
 ): KnownCircuit {
-  const exclusions = heard.skips.flatMap((skip) => exclusionOf(skip, now));
+  const exclusions = received.skips.flatMap((skip) => exclusionOf(skip, now));
   return {
-    breaker: breakerFrom(mine.breaker, heard.cooldown, now),
+    breaker: breakerFrom(mine.breaker, received.cooldown, now),
     exclusions: exclusions.length === 0 ? NO_EXCLUSIONS : exclusions,
   };
 }
@@ -73,13 +73,13 @@ export function taken(
 /** The same where this gateway has learnt something meanwhile that the other did not know. */
 export function takenBeside(
   mine: KnownCircuit,
-  learnt: Exclude<CircuitNews, 'reset'>,
-  heard: HeardCircuit,
+  learnt: Exclude<CircuitChange, 'reset'>,
+  received: ReceivedCircuit,
   now: DualTime,
 ): KnownCircuit {
-  const theirs = taken(mine, heard, now);
+  const theirs = taken(mine, received, now);
   let { exclusions } = mine;
-  for (const skip of heard.skips)
+  for (const skip of received.skips)
     for (const { reason, ...each } of exclusionOf(skip, now)) {
       const model = 'model' in each ? each.model : '';
       exclusions = withExclusion(exclusions, { reason, ms: skip.leftMs }, model, now);
@@ -90,7 +90,7 @@ export function takenBeside(
 function laterBreaker(
   mine: Breaker,
   theirs: Breaker,
-  learnt: Exclude<CircuitNews, 'reset'>,
+  learnt: Exclude<CircuitChange, 'reset'>,
   now: DualTime,
 ): Breaker {
   // A probe that succeeded, or a circuit that has just opened, is newer than whatever the other knew.
@@ -101,16 +101,16 @@ function laterBreaker(
   return isLonger ? mine : theirs;
 }
 
-function breakerFrom(mine: Breaker, heard: SharedCircuit['cooldown'], now: DualTime): Breaker {
+function breakerFrom(mine: Breaker, received: SharedCircuit['cooldown'], now: DualTime): Breaker {
   const { state, health } = mine;
-  if (heard === null) return state.kind === 'closed' ? mine : reset(mine);
+  if (received === null) return state.kind === 'closed' ? mine : reset(mine);
   // A running probe finds out more than the other knew.
   if (state.kind === 'probing') return mine;
-  const until = later(now, heard.leftMs);
-  const open = { kind: 'open', until, consecutiveOpens: heard.openings } as const;
+  const until = later(now, received.leftMs);
+  const open = { kind: 'open', until, consecutiveOpens: received.openings } as const;
   if (state.kind === 'open') return { ...mine, state: open };
-  const told = { lastError: heard.error ?? health.lastError, lastFailAt: now.wallMs };
-  return { ...mine, health: { ...health, ...told }, state: open };
+  const failure = { lastError: received.error ?? health.lastError, lastFailAt: now.wallMs };
+  return { ...mine, health: { ...health, ...failure }, state: open };
 }
 
 function exclusionOf({ reason, model, leftMs }: SharedSkip, now: DualTime): Exclusions {

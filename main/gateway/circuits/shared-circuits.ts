@@ -1,4 +1,4 @@
-import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
+import type { PoolAnswer, PoolUpdate } from '#shared/pool-update.ts';
 import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import { waitMsOf } from './breaker.ts';
 import { createCircuitLedger, idIn } from './circuit-ledger.ts';
@@ -9,9 +9,9 @@ import { createProbeClaims } from './probe-claims.ts';
 export interface SharedCircuits {
   readonly circuits: Circuits;
   /** What the others do not know yet. */
-  told(): Pick<PoolTold, 'circuits' | 'since' | 'claims' | 'released'>;
-  /** Takes the answer to what was sent at `toldTicks`; null: there was none. */
-  heard(answer: PoolHeard | null, toldTicks: number): void;
+  outgoing(): Pick<PoolUpdate, 'circuits' | 'since' | 'claims' | 'released'>;
+  /** Takes the answer to what was sent at `sentTicks`; null: there was none. */
+  received(answer: PoolAnswer | null, sentTicks: number): void;
 }
 
 interface SharedCircuitsDeps {
@@ -95,11 +95,11 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): S
     circuits: {
       ...own,
       ...admitting(own, leftToOthers),
-      firstContent: (id, ...rest) => ledger.noting(id, () => own.firstContent(id, ...rest)),
-      hedgeLost: (id, ...rest) => ledger.noting(id, () => own.hedgeLost(id, ...rest)),
-      record: (id, ...rest) => ledger.noting(id, () => own.record(id, ...rest)),
-      excludeAfter: (id, ...rest) => ledger.noting(id, () => own.excludeAfter(id, ...rest)),
-      coolDown: (id) => ledger.noting(id, () => own.coolDown(id)),
+      firstContent: (id, ...rest) => ledger.recording(id, () => own.firstContent(id, ...rest)),
+      hedgeLost: (id, ...rest) => ledger.recording(id, () => own.hedgeLost(id, ...rest)),
+      record: (id, ...rest) => ledger.recording(id, () => own.record(id, ...rest)),
+      excludeAfter: (id, ...rest) => ledger.recording(id, () => own.excludeAfter(id, ...rest)),
+      coolDown: (id) => ledger.recording(id, () => own.coolDown(id)),
       reset(id, cause) {
         own.reset(id, cause);
         if (cause === 'replaced') forget(id);
@@ -110,18 +110,18 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): S
         forget(id);
       },
     },
-    told() {
+    outgoing() {
       claimAhead();
-      const { claims: wished, released } = claims.told();
-      return { ...ledger.told(), claims: wished.map(nameOf), released: released.map(nameOf) };
+      const { claims: claimed, released } = claims.outgoing();
+      return { ...ledger.outgoing(), claims: claimed.map(nameOf), released: released.map(nameOf) };
     },
-    heard(answer, toldTicks) {
-      ledger.heard(answer?.circuits ?? null);
+    received(answer, sentTicks) {
+      ledger.received(answer?.circuits ?? null);
       if (answer === null) return;
       const held = answer.claims.map(({ name, isWanted }) => ({ id: idIn(name), isWanted }));
-      claims.heard(held, toldTicks);
+      claims.received(held, sentTicks);
       for (const { id } of held) dropIfClosed(id);
-      if (ledger.hasUntold()) changed();
+      if (ledger.hasUnsent()) changed();
     },
   };
 }

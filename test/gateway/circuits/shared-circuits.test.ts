@@ -53,11 +53,11 @@ function peer(
     circuits: inner,
     exchange() {
       const ticks = own.ticks();
-      shared.heard(board.tell(run, { ...shared.told(), inFlight: {} }), ticks);
+      shared.received(board.exchange(run, { ...shared.outgoing(), inFlight: {} }), ticks);
     },
     unanswered() {
-      shared.told();
-      shared.heard(null, own.ticks());
+      shared.outgoing();
+      shared.received(null, own.ticks());
     },
     isAlone: false,
     name: ID,

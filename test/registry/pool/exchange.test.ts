@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { PoolTold } from '../../../shared/pool-news.ts';
+import type { PoolUpdate } from '../../../shared/pool-update.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createStats } from '../../../main/gateway/monitoring/counters.ts';
 import { createPoolPart } from '../../../main/gateway/pool-part.ts';
@@ -19,7 +19,7 @@ const { config: CONFIG } = LOADED;
 /** What one gateway learns of a circuit the others know within a second. */
 const KNOWN_MS = 1000;
 
-const NOTHING: PoolTold = { circuits: [], since: 0, inFlight: {}, claims: [], released: [] };
+const NOTHING: PoolUpdate = { circuits: [], since: 0, inFlight: {}, claims: [], released: [] };
 const OPEN = {
   name: 'hosted_a key',
   cooldown: { leftMs: 60_000, openings: 2, error: 'http_503: a\0b' },
@@ -33,10 +33,10 @@ async function gateways(...ids: string[]) {
   return { url, all: await Promise.all(ids.map((id) => openShared(url, id))) };
 }
 
-const told = (part: Partial<PoolTold>) => ({ ...NOTHING, ...part });
+const updateOf = (part: Partial<PoolUpdate>) => ({ ...NOTHING, ...part });
 
-async function heard({ pool }: SharedStore, part: Partial<PoolTold> = {}) {
-  const answer = await pool.tell(told(part));
+async function exchanged({ pool }: SharedStore, part: Partial<PoolUpdate> = {}) {
+  const answer = await pool.exchange(updateOf(part));
   if (answer === null) throw new Error('no answer');
   return answer;
 }
@@ -52,7 +52,7 @@ function taking({ pool }: SharedStore) {
   const stats = createStats();
   const port = {
     gateway: pool.gateway.id,
-    tell: (news: PoolTold) => pool.tell(news),
+    exchange: (news: PoolUpdate) => pool.exchange(news),
     isAway: () => pool.status().database === 'away',
     onNews: (listener: () => void) => pool.onNews(listener),
     digest: (text: string) => `of ${text.length}`,
@@ -76,10 +76,10 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () =>
     const { all } = await gateways('gw_a', 'gw_b');
     const [a, b] = all as [SharedStore, SharedStore];
     const news = new Promise<void>((resolve) => b.pool.onNews(resolve));
-    const own = await heard(a, { circuits: [OPEN] });
+    const own = await exchanged(a, { circuits: [OPEN] });
     expect(own.circuits).toMatchObject([{ name: OPEN.name, isOwn: true }]);
     await news;
-    const { circuits } = await heard(b);
+    const { circuits } = await exchanged(b);
     expect(circuits).toMatchObject([
       { isOwn: false, cooldown: { openings: 2 }, skips: [{ model: 'né\uFFFDe\uFFFD' }] },
     ]);
@@ -87,58 +87,61 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () =>
     expect(leftMs).toBeLessThanOrEqual(60_000);
     expect(leftMs).toBeGreaterThan(30_000);
     const since = circuits[0]?.version ?? 0;
-    expect((await heard(b, { since })).circuits).toEqual([]);
+    expect((await exchanged(b, { since })).circuits).toEqual([]);
   });
 
   test('of two changes of the same circuit one is taken, and the other gateway hears of it', async () => {
     const { all } = await gateways('gw_a', 'gw_b');
     const [a, b] = all as [SharedStore, SharedStore];
-    const answers = await Promise.all(all.map((each) => heard(each, { circuits: [OPEN] })));
+    const answers = await Promise.all(all.map((each) => exchanged(each, { circuits: [OPEN] })));
     const owners = answers.map(({ circuits }) => circuits.map(({ isOwn }) => isOwn));
     expect(owners.flat().filter(Boolean)).toHaveLength(1);
     const base = answers[0]?.circuits[0]?.version ?? 0;
-    const later = await heard(a, { circuits: [{ ...OPEN, cooldown: null, base }], since: base });
+    const later = await exchanged(a, {
+      circuits: [{ ...OPEN, cooldown: null, base }],
+      since: base,
+    });
     expect(later.circuits).toMatchObject([{ isOwn: true, cooldown: null }]);
-    expect((await heard(b, { since: base })).circuits).toMatchObject([{ cooldown: null }]);
+    expect((await exchanged(b, { since: base })).circuits).toMatchObject([{ cooldown: null }]);
   });
 
   test('one has the right to a probe until it gives it back, or says nothing for four seconds', async () => {
     const { url, all } = await gateways('gw_a', 'gw_b');
     const [a, b] = all as [SharedStore, SharedStore];
     const wish = { claims: ['hosted_a', 'prv_1'] };
-    const first = await Promise.all(all.map((each) => heard(each, wish)));
+    const first = await Promise.all(all.map((each) => exchanged(each, wish)));
     const [had = { claims: [] }] = first.filter(({ claims }) => claims.length > 0);
     expect(had.claims.map(({ name }) => name).toSorted()).toEqual(wish.claims);
     expect(first.flatMap(({ claims }) => claims)).toHaveLength(2);
     const [holder, other] = first[0] === had ? [a, b] : [b, a];
-    expect((await heard(other, wish)).claims).toEqual([]);
-    expect((await heard(holder, wish)).claims).toMatchObject([
+    expect((await exchanged(other, wish)).claims).toEqual([]);
+    expect((await exchanged(holder, wish)).claims).toMatchObject([
       { isWanted: true },
       { isWanted: true },
     ]);
-    await heard(holder, { released: ['prv_1'] });
-    expect((await heard(other, wish)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
+    await exchanged(holder, { released: ['prv_1'] });
+    expect((await exchanged(other, wish)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
     await postgres.query(
       url,
       `UPDATE switchyard.probes SET until = clock_timestamp() - interval '1 ms'`,
     );
-    expect((await heard(other, wish)).claims).toHaveLength(2);
-    expect((await heard(holder, wish)).claims).toEqual([]);
+    expect((await exchanged(other, wish)).claims).toHaveLength(2);
+    expect((await exchanged(holder, wish)).claims).toEqual([]);
   });
 
   test('the requests of all others count, and of none that has been silent for five seconds', async () => {
     const { url, all } = await gateways('gw_a', 'gw_b', 'gw_c');
     const [a, b, c] = all as [SharedStore, SharedStore, SharedStore];
-    await heard(a, { inFlight: { prv_1: 3, prv_2: 1 } });
-    await heard(b, { inFlight: { prv_1: 2 } });
-    expect((await heard(c)).inFlight).toEqual({ prv_1: 5, prv_2: 1 });
-    expect((await heard(a, { inFlight: { prv_1: 4 } })).inFlight).toEqual({ prv_1: 2 });
+    await exchanged(a, { inFlight: { prv_1: 3, prv_2: 1 } });
+    await exchanged(b, { inFlight: { prv_1: 2 } });
+    expect((await exchanged(c)).inFlight).toEqual({ prv_1: 5, prv_2: 1 });
+    expect((await exchanged(a, { inFlight: { prv_1: 4 } })).inFlight).toEqual({ prv_1: 2 });
     const ago = (run: string) =>
       `UPDATE switchyard.in_flight SET written_at = written_at - interval '5 s' WHERE run LIKE '${run}:%'`;
     await postgres.query(url, ago('gw_a'));
-    expect((await heard(c)).inFlight).toEqual({ prv_1: 2 });
-    await heard(b);
-    expect((await heard(c)).inFlight).toEqual({});
+    expect((await exchanged(c)).inFlight).toEqual({ prv_1: 2 });
+    await exchanged(b);
+    expect((await exchanged(c)).inFlight).toEqual({});
   });
 
   test('a circuit and the requests at a machine are known at the other gateway, and also after an outage', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLAIM_MS, type PoolHeard, type PoolTold } from '#shared/pool-news.ts';
+import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '#shared/pool-update.ts';
 import { storable } from './commit.ts';
 import type { Connection } from './connection.ts';
 
@@ -36,22 +36,22 @@ BEGIN
   IF is_changed THEN PERFORM pg_notify('${NEWS_CHANNEL}', me); END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION pg_temp.put_figures(told jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pg_temp.put_figures(running jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF told = '{}' THEN
+  IF running = '{}' THEN
     DELETE FROM switchyard.in_flight WHERE run = me OR written_at < clock_timestamp() - interval '1 minute';
   ELSE
-    INSERT INTO switchyard.in_flight (run, figures, written_at) VALUES (me, told::text, clock_timestamp())
+    INSERT INTO switchyard.in_flight (run, figures, written_at) VALUES (me, running::text, clock_timestamp())
     ON CONFLICT (run) DO UPDATE SET figures = excluded.figures, written_at = excluded.written_at;
   END IF;
 END $$;
 
 -- In the order of names, so that two gateways cannot deadlock.
-CREATE OR REPLACE FUNCTION pg_temp.put_claims(wished text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pg_temp.put_claims(claimed text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM switchyard.probes WHERE run = me AND name = ANY(released);
   INSERT INTO switchyard.probes AS p (name, run, until)
-  SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(wished) w ORDER BY w
+  SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(claimed) w ORDER BY w
   ON CONFLICT (name) DO UPDATE SET
     run = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN me ELSE p.run END,
     until = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN excluded.until ELSE p.until END,
@@ -59,21 +59,21 @@ BEGIN
       ELSE clock_timestamp() + ${WANTED_MS} * interval '1 ms' END;
 END $$;
 
-CREATE OR REPLACE FUNCTION pg_temp.exchange(told jsonb, wished text[], released text[], me text) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pg_temp.exchange(sent jsonb, claimed text[], released text[], me text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_temp.put_circuits(told->'circuits', me);
-  PERFORM pg_temp.put_figures(told->'inFlight', me);
-  IF cardinality(wished) + cardinality(released) > 0 THEN PERFORM pg_temp.put_claims(wished, released, me); END IF;
+  PERFORM pg_temp.put_circuits(sent->'circuits', me);
+  PERFORM pg_temp.put_figures(sent->'inFlight', me);
+  IF cardinality(claimed) + cardinality(released) > 0 THEN PERFORM pg_temp.put_claims(claimed, released, me); END IF;
   RETURN (SELECT jsonb_build_object(
     'circuits', (SELECT coalesce(jsonb_agg(jsonb_build_object('version', version, 'isOwn', run = me, 'state', state,
         'ageMs', floor(greatest(0, extract(epoch FROM clock_timestamp() - written_at)) * 1000))), '[]')
-      FROM switchyard.circuits WHERE version > (told->>'since')::bigint),
+      FROM switchyard.circuits WHERE version > (sent->>'since')::bigint),
     'inFlight', (SELECT coalesce(jsonb_object_agg(id, n), '{}') FROM (
       SELECT f.key AS id, sum(f.value::int) AS n FROM switchyard.in_flight i, jsonb_each_text(i.figures::jsonb) f
       WHERE i.run <> me AND i.written_at > clock_timestamp() - ${FIGURES_MS} * interval '1 ms' GROUP BY f.key) figures),
     'claims', (SELECT coalesce(jsonb_agg(jsonb_build_object('name', name,
         'isWanted', coalesce(wanted_until > clock_timestamp(), false))), '[]')
-      FROM switchyard.probes WHERE run = me AND name = ANY(wished) AND until > clock_timestamp())));
+      FROM switchyard.probes WHERE run = me AND name = ANY(claimed) AND until > clock_timestamp())));
 END $$;`;
 
 export async function prepareExchange(connection: Connection): Promise<void> {
@@ -105,15 +105,15 @@ const answerSchema = z.object({
 /** Sends this gateway's news to the others and receives theirs; `run` identifies this gateway. */
 export async function exchange(
   connection: Connection,
-  { claims, released, ...told }: PoolTold,
+  { claims, released, ...update }: PoolUpdate,
   run: string,
-): Promise<PoolHeard> {
-  const [row] = await connection.query<{ readonly heard: unknown }>(
-    'SELECT pg_temp.exchange($1, $2, $3, $4) AS heard',
-    [JSON.stringify(told, storableTexts), claims, released, run],
+): Promise<PoolAnswer> {
+  const [row] = await connection.query<{ readonly answer: unknown }>(
+    'SELECT pg_temp.exchange($1, $2, $3, $4) AS answer',
+    [JSON.stringify(update, storableTexts), claims, released, run],
   );
-  const heard = answerSchema.parse(row?.heard);
-  return { ...heard, circuits: heard.circuits.flatMap(circuitOf) };
+  const answer = answerSchema.parse(row?.answer);
+  return { ...answer, circuits: answer.circuits.flatMap(circuitOf) };
 }
 
 /** Model names come from callers and errors from upstreams, so they may hold anything. */
@@ -126,7 +126,7 @@ function circuitOf({
   isOwn,
   state,
   ageMs,
-}: z.infer<typeof answerSchema>['circuits'][number]): PoolHeard['circuits'] {
+}: z.infer<typeof answerSchema>['circuits'][number]): PoolAnswer['circuits'] {
   const { data } = stateSchema.safeParse(JSON.parse(state));
   if (data === undefined) return [];
   const left = (ms: number) => Math.max(0, ms - ageMs);

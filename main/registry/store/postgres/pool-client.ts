@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
+import type { PoolAnswer, PoolUpdate } from '#shared/pool-update.ts';
 import type { Log } from '../../../platform/log.ts';
 import {
   type GatewayFigures,
@@ -28,7 +28,7 @@ export interface Pool {
   /** Resolves once this gateway has read what was committed before the call, or the database does not answer. */
   refresh(): Promise<void>;
   /** Sends news to the other gateways and receives theirs; null if the database does not answer. */
-  tell(told: PoolTold): Promise<PoolHeard | null>;
+  exchange(update: PoolUpdate): Promise<PoolAnswer | null>;
   /** Called when another gateway has sent news. */
   onNews(listener: () => void): void;
 }
@@ -79,8 +79,8 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         return held.lose(reply.name);
       case 'refreshed':
         return requests.answer(reply.id, null);
-      case 'heard':
-        return requests.answer(reply.id, reply.heard);
+      case 'exchanged':
+        return requests.answer(reply.id, reply.answer);
       case 'news':
         for (const listener of newsListeners) listener();
         return;
@@ -124,9 +124,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     async refresh() {
       if (status.database === 'connected') await requests.ask((id) => ({ kind: 'refresh', id }));
     },
-    async tell(told) {
+    async exchange(update) {
       if (status.database === 'away') return null;
-      return requests.ask<PoolHeard>((id) => ({ kind: 'tell', id, told }));
+      return requests.ask<PoolAnswer>((id) => ({ kind: 'exchange', id, update }));
     },
     onNews: (listener) => void newsListeners.push(listener),
   };

@@ -188,10 +188,10 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
     case 'refresh':
       await reader.refresh();
       return say({ kind: 'refreshed', id: request.id });
-    case 'tell': {
-      const { id, told } = request;
-      const tell = ({ reader: connection }: Session) => exchange(connection, told, parts.run);
-      return say({ kind: 'heard', id, heard: await tried(parts, tell, null) });
+    case 'exchange': {
+      const { id, update } = request;
+      const send = ({ reader: connection }: Session) => exchange(connection, update, parts.run);
+      return say({ kind: 'exchanged', id, answer: await tried(parts, send, null) });
     }
     case 'close':
       await queue.drained();

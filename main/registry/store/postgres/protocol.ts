@@ -1,4 +1,4 @@
-import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
+import type { PoolAnswer, PoolUpdate } from '#shared/pool-update.ts';
 import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
 import type { PoolTimes } from './times.ts';
@@ -47,7 +47,7 @@ export type PoolRequest =
   /** Reads at once what others have written. */
   | { readonly kind: 'refresh'; readonly id: number }
   /** Sends news to the other gateways, and receives theirs. */
-  | { readonly kind: 'tell'; readonly id: number; readonly told: PoolTold };
+  | { readonly kind: 'exchange'; readonly id: number; readonly update: PoolUpdate };
 
 export type PoolReply =
   | StoreReply
@@ -58,7 +58,7 @@ export type PoolReply =
   /** The lease could not be renewed in time. */
   | { readonly kind: 'lost'; readonly name: string }
   | { readonly kind: 'refreshed'; readonly id: number }
-  | { readonly kind: 'heard'; readonly id: number; readonly heard: PoolHeard | null }
+  | { readonly kind: 'exchanged'; readonly id: number; readonly answer: PoolAnswer | null }
   /** Another gateway has sent news. */
   | { readonly kind: 'news' };
 

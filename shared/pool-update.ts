@@ -23,7 +23,7 @@ export interface SharedCircuit {
   readonly resets: number;
 }
 
-export interface PoolTold {
+export interface PoolUpdate {
   /** `base` is the version that was changed: if another gateway has changed it since, the change is rejected. */
   readonly circuits: readonly (SharedCircuit & { readonly base: number })[];
   /** The last version received. */
@@ -36,7 +36,7 @@ export interface PoolTold {
   readonly released: readonly string[];
 }
 
-export interface PoolHeard {
+export interface PoolAnswer {
   /** The circuits that have changed; `isOwn`: changed by this gateway. */
   readonly circuits: readonly (SharedCircuit & {
     readonly version: number;
@@ -56,7 +56,7 @@ export interface PoolPort {
   /** Id of this gateway, the same in all its runs. */
   readonly gateway: string;
   /** Null if the database is away. */
-  tell(told: PoolTold): Promise<PoolHeard | null>;
+  exchange(update: PoolUpdate): Promise<PoolAnswer | null>;
   isAway(): boolean;
   /** Called when another gateway has sent something. */
   onNews(listener: () => void): void;
