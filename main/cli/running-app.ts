@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseVisible } from '#shared/visible.ts';
-import { codeOf } from '../platform/errors.ts';
 import { memberOf } from '../platform/json.ts';
+import { isAlive } from '../platform/process.ts';
 import { readControlToken } from '../platform/secrets.ts';
 import { EXIT, type CommandOutcome } from './outcome.ts';
 
@@ -96,14 +96,5 @@ function readRunFile(directory: string): Omit<Running, 'controlToken'> | null {
     return { url, startedAt: String(startedAt) };
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: the process exists, but belongs to another user.
-    return codeOf(error) === 'EPERM';
   }
 }

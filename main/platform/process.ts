@@ -1,5 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { codeOf } from './errors.ts';
 
 /** The largest size of the garbage collector's nursery (V8's new space). */
 const NURSERY_MB = 16;
@@ -63,4 +64,14 @@ export function processFacts() {
     platform: `${process.platform} ${process.arch}`,
     uptimeSeconds: Math.round(process.uptime()),
   };
+}
+
+/** Whether a process of this machine has that id. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: the process exists, but belongs to another user.
+    return codeOf(error) === 'EPERM';
+  }
 }

@@ -320,7 +320,7 @@ describe('targets', () => {
 });
 
 describe('with 4,000 providers', () => {
-  test('a list of all costs little more than its JSON, a page and the counts a fraction of it', async () => {
+  test('a list of all costs little more than its JSON, a page and the counts nearly nothing', async () => {
     const all = Array.from({ length: 4000 }, (_, index) => kept(index, { state: 'verified' }));
     const { registry, verify } = await withProviders(all);
     const list = (query: Record<string, string>) => {
@@ -335,9 +335,9 @@ describe('with 4,000 providers', () => {
     };
     expect(workMs(() => list({}), touchAll)).toBeLessThan(4 * plain);
     expect(workMs(() => list({}))).toBeLessThan(plain);
-    expect(workMs(() => list({ limit: '50', offset: '2000' }))).toBeLessThan(plain / 2);
-    expect(workMs(() => registry.counts())).toBeLessThan(plain / 2);
-    expect(workMs(() => registry.targets())).toBeLessThan(plain / 2);
+    expect(workMs(() => list({ limit: '50', offset: '2000' }))).toBeLessThan(plain / 5);
+    expect(workMs(() => registry.counts())).toBeLessThan(plain / 5);
+    expect(workMs(() => registry.targets())).toBeLessThan(plain / 5);
     expect(registry.targets()).toHaveLength(all.length);
   });
 });

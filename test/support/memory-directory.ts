@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive } from '../../main/platform/process.ts';
 
 const MEMORY = '/dev/shm';
 /** Programs, packages and databases of a few laws at a time take a tenth of it. */
@@ -36,13 +37,5 @@ function hasRoom(): boolean {
     return isUsable && bavail * bsize >= ROOM_BYTES;
   } catch {
     return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
