@@ -24,8 +24,14 @@ export const FAILURE_REASONS = [
   'credentials',
   'model_not_found',
   'context_length',
+  /** The request is larger than its body limit, its tokens a minute or its credits allow. */
+  'request_too_large',
   /** An image, audio or video was sent to a model that only reads text. */
   'unsupported_input',
+  /** Its model has no tools, no thinking, or whatever else the request uses. */
+  'unsupported_feature',
+  /** It flagged the prompt. */
+  'moderation',
   /** It has no such endpoint. */
   'unsupported',
   'bad_response',

@@ -10,6 +10,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Null if the value is nested too deep to be written, as an upstream's can be. */
+export function writeJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
+  }
+}
+
 /** The value at a path of names in nested JSON objects; undefined if there is none. */
 export function memberOf(value: unknown, ...names: readonly string[]): unknown {
   return names.reduce<unknown>(

@@ -96,7 +96,7 @@ const FLOORS = [
   ['circuits'],
   ['upstream'],
   ['http', 'translation'],
-  ['usage'],
+  ['protocols', 'usage'],
 ];
 
 const UPWARD = FLOORS.flatMap((rooms, floor) =>

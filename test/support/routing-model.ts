@@ -260,7 +260,8 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     const state: Walk = { request, asked: [], left: [], local };
     const { left, asked } = state;
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
-    const isStopped = () => left.some(({ verdict }) => verdict?.stops === true);
+    const isStopped = () =>
+      left.some(({ verdict }) => verdict?.stops === 'at_once') || unexplained(left).length > 1;
     const beginsAt = now;
     for (const id of UPSTREAM_IDS) {
       if (isStopped()) break;
@@ -279,7 +280,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       if (!isStopped() && returned(false, state)) return done('local');
     }
     if (!isStopped() && returned(true, state)) return done('local');
-    const last = isStopped() ? null : forced(state);
+    const last = isStopped() || unexplained(left).length > 0 ? null : forced(state);
     return last === null ? finalResponse(left, asked) : done(last);
   }
 
@@ -335,6 +336,10 @@ function fail(id: string): never {
   throw new Error(id);
 }
 
+/** Refusals that nobody can explain. */
+const unexplained = (left: readonly UpstreamOutcome[]) =>
+  left.filter(({ verdict }) => verdict?.stops === 'when_repeated');
+
 function outcome(
   status: number,
   upstream: string,
@@ -349,7 +354,11 @@ function outcome(
 
 /** What the caller gets when nobody answered. */
 function finalResponse(left: readonly UpstreamOutcome[], asked: readonly UpstreamId[]): Outcome {
-  const own = left.findLastIndex(({ verdict }) => verdict?.own === true);
+  const [doubted] = unexplained(left);
+  const own =
+    doubted === undefined
+      ? left.findLastIndex(({ verdict }) => verdict?.own === true)
+      : left.indexOf(doubted);
   const passed = left[own];
   if (passed?.verdict) {
     // Left only if somebody was asked after it.

@@ -81,7 +81,8 @@ export interface Verdict {
   readonly status: number;
   /** The caller gets the upstream's own response. */
   readonly own?: boolean;
-  readonly stops?: boolean;
+  /** Nobody else is asked: at once, or as soon as another upstream has said so too. */
+  readonly stops?: 'at_once' | 'when_repeated';
   readonly skipMs?: number;
   readonly retryMs?: number;
   /** `local` has room again after so long. */
@@ -100,7 +101,7 @@ const ROWS: Readonly<Partial<Record<Behaviour, Verdict>>> = {
   '404 model': { reason: 'model_not_found', mark: '0', status: 404, skipMs: 60_000 },
   '400 context': { reason: 'context_length', mark: '0', status: 400, own: true },
   '500 picture': { reason: 'unsupported_input', mark: '0', status: 400, own: true },
-  '400': { reason: 'http_400', mark: '0', status: 400, own: true, stops: true },
+  '400': { reason: 'http_400', mark: '0', status: 400, own: true, stops: 'when_repeated' },
 };
 const BUSY: Verdict = { reason: 'busy', mark: '0', status: 503, skipMs: 2000 };
 const BROKEN: Verdict = { reason: 'bad_response', mark: 'F', status: 502 };
@@ -123,7 +124,7 @@ export function verdictOf(
       return stream ? ANSWER : BROKEN;
     case '401':
       return id === 'local'
-        ? { reason: 'http_401', mark: '0', status: 401, own: true, stops: true }
+        ? { reason: 'http_401', mark: '0', status: 401, own: true, stops: 'at_once' }
         : { reason: 'credentials', mark: '0', status: 502, skipMs: 600_000 };
     case '503 busy':
       return id === 'local' ? BUSY : verdictOf('503', id, stream, isCold);

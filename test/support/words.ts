@@ -60,7 +60,9 @@ function sentenceOf([upstream, description]: Worded['last']): RegExp {
   const [reason = '', detail = ''] = description.split(/ (?=\()/);
   const said = reason.startsWith('http_') ? detail.slice(1, -1) : detail;
   const escaped = said.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`^No upstream answered\\..* ${upstream}: [^.]+ ${escaped}\\.( |$)`);
+  // Its own first words stand behind the detail.
+  const worded = escaped.replace(/(\\\))?$/, '(: .+)?$1');
+  return new RegExp(`^No upstream answered\\..* ${upstream}: [^.]+ ${worded}\\.( |$)`);
 }
 
 /** Environment names of the base addresses. */

@@ -95,6 +95,7 @@ test.each<[law: string, first: Script, before: string, code: string]>([
   ['a cut inside an event', cut(A + B.slice(0, 40)), A, 'upstream_bad_response'],
   ['a clean end inside an event', sse(A, B.slice(0, 40)), A, 'upstream_bad_response'],
   ['a clean end without finish reason', sse(ROLE, A, B), ROLE + A + B, 'upstream_bad_response'],
+  ['[DONE] without any finish reason', sse(ROLE, A, DONE), ROLE + A, 'upstream_bad_response'],
   ['an error in the band', sse(A, 'data: {"error":{"message":"no"}}\n\n'), A, 'upstream_error'],
   [
     'an error event in one piece with content',
@@ -167,7 +168,6 @@ test.each<[law: string, first: Script, text: string]>([
     sse(A, `id: 9\n${STOP.trimEnd()}`),
     `${A}id: 9\n${STOP}${DONE}`,
   ],
-  ['[DONE] without any finish reason', sse(A, DONE), A + DONE],
 ])('%s completes the stream with [DONE]', async (_law, first, text) => {
   const { b, gateway } = await startPair(first);
   const answer = await chatStream(gateway.url);

@@ -176,17 +176,27 @@ describe('a machine that fails', () => {
     expect(answer.headers).not.toHaveProperty('x-gateway-provider');
   });
 
-  test('with what is the caller’s own fault is the last one asked, and its answer is passed on', async () => {
+  test('with a refusal that a hosted upstream repeats has its refusal passed on', async () => {
     const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
-    const third = await startMachine(answers('never asked'));
-    const hosted = await startUpstream(answers('never asked'));
-    const tier = await startTier([dead, strict, third], at({ hosted_a: hosted.url }));
+    const hosted = await startUpstream(error(400, 'nor here'));
+    const never = await startUpstream(answers('never asked'));
+    const urls = at({ hosted_a: hosted.url, hosted_b: never.url });
+    const tier = await startTier([dead, strict], urls);
     const answer = await chat(tier.url);
     expect(answer).toMatchObject({ status: 422, upstream: 'local' });
-    expect(answer.reason).toBe(`local/${dead.id}=http_503`);
+    expect(answer.reason).toBe(
+      `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`,
+    );
     expect(answer.headers['x-gateway-provider']).toBe(strict.id);
     expect(answer.text).toContain('no!');
-    expect(callsOf([third, hosted])).toEqual([0, 0]);
+    expect(callsOf([never])).toEqual([0]);
+  });
+
+  test('with a refusal that only it has leaves the answer to the next machine', async () => {
+    const strict = await startMachine(error(422, 'no!'));
+    const other = await startMachine(answers('taken here'));
+    const answer = await chat((await startTier([strict, other])).url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local' });
   });
 
   test('after its first content is never followed by another, and counts at itself and at the pool', async () => {

@@ -33,7 +33,10 @@ const FAILURES = {
   credentials: error(401, 'no', null, { 'x-gateway-agent': 'unauthorized' }),
   model_not_found: error(404, 'no', 'model_not_found'),
   context_length: error(400, 'no', 'context_length_exceeded'),
+  request_too_large: error(413),
   unsupported_input: error(500, 'image input is not supported'),
+  unsupported_feature: error(400, 'qwen does not support tools'),
+  moderation: error(400, 'no', 'content_filter'),
   bad_response: sse(),
 } as const satisfies Partial<Record<Listed, Script>>;
 

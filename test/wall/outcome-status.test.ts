@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, json, startUpstream } from '../support/upstream.ts';
+import { answers, error, json, startUpstream } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
-import { CALLER_FAULTS, STATUS_ROWS, TOO_LONG } from './status-rows.ts';
+import { OWN_CREDENTIAL, STATUS_ROWS, TOO_LONG, UNEXPLAINED } from './status-rows.ts';
 
 /** One case for each upstream that a row holds for. */
 function each<Row extends { readonly of: readonly UpstreamId[] }>(rows: readonly Row[]) {
@@ -61,26 +61,83 @@ describe('an error status that sends the request on', () => {
   );
 });
 
-describe("an error status that is the caller's own to mend", () => {
-  test.each(each(CALLER_FAULTS))(
-    'a $says from $upstream goes to the caller byte for byte, and no other upstream is called',
-    async ({ upstream, status, body }) => {
+/** Settings with upstreams behind one that are never to be called. */
+const before = (upstream: UpstreamId, url: string) =>
+  upstream === 'ondemand' ? {} : at({ hosted_c: url, ondemand: url });
+
+const asItCame = { 'content-type': 'application/json', 'x-ratelimit-remaining': '3' };
+
+describe('a refusal that nobody can explain', () => {
+  test.each(withNext(each(UNEXPLAINED)))(
+    'is no last word: after a $says from $upstream the caller gets the answer of $next',
+    async ({ upstream, next, status, body }) => {
+      const first = await startUpstream(json(status, body));
+      const second = await startUpstream(answers('it is taken here'));
+      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=http_${status}` });
+      expect(textOf(answer.text)).toBe('it is taken here');
+      expect(first.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(withNext(each(UNEXPLAINED)))(
+    'is the request’s own fault once $next refuses as well: the $says of $upstream goes to the caller byte for byte',
+    async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
-      const other = await startUpstream(answers('never'));
-      const after = upstream === 'ondemand' ? {} : at({ hosted_b: other.url, ondemand: other.url });
-      const gateway = await startGateway({ ...at({ [upstream]: first.url }), ...after });
+      const second = await startUpstream(error(422, 'no such field'));
+      const third = await startUpstream(answers('never'));
+      const gateway = await startGateway({
+        ...at({ [upstream]: first.url, [next]: second.url }),
+        ...before(next, third.url),
+      });
+      const answer = await chat(gateway.url);
+      const reason = `${upstream}=http_${status}; ${next}=http_422`;
+      expect(answer).toMatchObject({ status, upstream, reason, text: body });
+      expect(answer.headers).toMatchObject(asItCame);
+      expect([first.calls.length, second.calls.length, third.calls.length]).toEqual([1, 1, 0]);
+    },
+  );
+
+  test.each(withNext(each(UNEXPLAINED)))(
+    'stays the answer where $next fails: a $says of $upstream goes to the caller byte for byte',
+    async ({ upstream, next, status, body }) => {
+      const first = await startUpstream(json(status, body));
+      const second = await startUpstream(error(503));
+      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+      const reason = `${upstream}=http_${status}; ${next}=http_503`;
+      expect(await chat(gateway.url)).toMatchObject({ status, upstream, reason, text: body });
+    },
+  );
+
+  test.each(each(UNEXPLAINED))(
+    'is the answer where nobody is left: a $says of $upstream goes to the caller byte for byte',
+    async ({ upstream, status, body }) => {
+      const only = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
       const answer = await chat(gateway.url);
       expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
-      expect(answer.headers).toMatchObject({
-        'content-type': 'application/json',
-        'x-ratelimit-remaining': '3',
-      });
-      expect(first.calls).toHaveLength(1);
-      expect(other.calls).toHaveLength(0);
-      expect(other.gets).toHaveLength(0);
+      expect(answer.headers).toMatchObject(asItCame);
+      expect(only.calls).toHaveLength(1);
     },
   );
 });
+
+test.each(each(OWN_CREDENTIAL))(
+  'a $says from $upstream goes to the caller byte for byte, and no other upstream is called',
+  async ({ upstream, status, body }) => {
+    const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
+    const other = await startUpstream(answers('never'));
+    const gateway = await startGateway({
+      ...at({ [upstream]: first.url }),
+      ...before(upstream, other.url),
+    });
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
+    expect(answer.headers).toMatchObject(asItCame);
+    expect([first.calls.length, other.calls.length, other.gets.length]).toEqual([1, 0, 0]);
+  },
+);
 
 describe('a prompt that is too long', () => {
   test.each(withNext(each(TOO_LONG)))(

@@ -18,9 +18,13 @@ import { counted, inFlight, turns } from '../support/report.ts';
 import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers whole. */
-async function startPair(protocol: StreamProtocol, first: Script) {
+async function startPair(
+  protocol: StreamProtocol,
+  first: Script,
+  second = sse(...eventsOf(protocol)),
+) {
   const a = await startUpstream(first);
-  const b = await startUpstream(sse(...eventsOf(protocol)));
+  const b = await startUpstream(second);
   const clock = createManualClock();
   const settings = { IDLE_TIMEOUT_MS: '5000', RESUME: 'off', FAIL_THRESHOLD: '1000' };
   const gateway = await startGateway(
@@ -101,13 +105,17 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
     });
 
-    test.each([400, 422])('are the caller’s own fault at %i', async (status) => {
-      const { b, start } = await startPair(protocol, error(status, 'bad temperature'));
-      const answer = await start().answer;
-      expect(answer).toMatchObject({ status, upstream: 'hosted_a', reason: 'none' });
-      expect(answer.text).toContain('bad temperature');
-      expect(b.calls).toHaveLength(0);
-    });
+    test.each([400, 422])(
+      'are the caller’s own fault at %i once another upstream says so too',
+      async (status) => {
+        const refusals = [error(status, 'bad temperature'), error(400, 'nor here')] as const;
+        const { start } = await startPair(protocol, ...refusals);
+        const answer = await start().answer;
+        const reason = `hosted_a=http_${status}; hosted_b=http_400`;
+        expect(answer).toMatchObject({ status, upstream: 'hosted_a', reason });
+        expect(answer.text).toContain('bad temperature');
+      },
+    );
 
     test('end in the protocol’s own error once content was sent, and no other upstream is called', async () => {
       const breaks = [cut(...begun), sse(...begun), sse(...begun, failure, ...end)];

@@ -16,9 +16,14 @@ import { error, hang, json, startUpstream, type Script } from '../support/upstre
 import { at } from '../support/words.ts';
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
-async function startPair(protocol: WholeProtocol, first: Script, settings = {}) {
+async function startPair(
+  protocol: WholeProtocol,
+  first: Script,
+  settings = {},
+  second = json(200, protocol.whole),
+) {
   const a = await startUpstream(first);
-  const b = await startUpstream(json(200, protocol.whole));
+  const b = await startUpstream(second);
   const gateway = await startGateway({
     ...at({ hosted_a: a.url, hosted_b: b.url }),
     ...settingsFor(protocol),
@@ -77,12 +82,13 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       });
     });
 
-    test('are the caller’s own fault at 400', async () => {
-      const { b, gateway } = await startPair(protocol, error(400, 'bad input'));
+    test('are the caller’s own fault at 400 once another upstream says so too', async () => {
+      const refusals = [error(400, 'bad input'), error(422, 'no such field')] as const;
+      const { gateway } = await startPair(protocol, refusals[0], {}, refusals[1]);
       const answer = await startCall(gateway.url + path, body).answer;
-      expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', reason: 'none' });
+      const reason = 'hosted_a=http_400; hosted_b=http_422';
+      expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', reason });
       expect(answer.text).toContain('bad input');
-      expect(b.calls).toHaveLength(0);
     });
 
     test('fall back unseen when they are cut, at whatever byte', async () => {

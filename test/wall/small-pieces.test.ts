@@ -10,9 +10,9 @@ import { createSentBytes } from '../../main/gateway/chat/resume/sent-bytes.ts';
 import {
   createAnswerReader,
   createErrorReader,
+  createSniffingReader,
   createStreamReader,
 } from '../../main/gateway/upstream/body-readers.ts';
-import { createSniffingReader } from '../../main/gateway/upstream/answer-readers.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../main/gateway/upstream/protocols/chat.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
@@ -83,7 +83,7 @@ const ofReader = (reader: { readonly push: (piece: Buffer) => unknown }): Keeper
 const clock = createManualClock();
 const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, maxBytes: 1e9 };
 
-const FORMAT = CHAT_COMPLETIONS.answer;
+const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
 
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9, clock }))],
@@ -94,7 +94,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
       return requested((req) => readBody(req, { maxBytes: 1e9, share, clock }));
     },
   ],
-  ['an answer', () => ofReader(createAnswerReader(FORMAT, false))],
+  ['an answer', () => ofReader(createAnswerReader(PLAN, false))],
   ['an error', () => ofReader(createErrorReader())],
   [
     'an answer of blanks',
@@ -196,7 +196,7 @@ test.each(KEEPERS)(
 const COMMENT = ':\n\n';
 
 test('events that are held until content comes take the memory of their bytes', async () => {
-  const reader = createStreamReader(CHAT_STREAM, false);
+  const reader = createStreamReader(CHAT_STREAM, { ...PLAN, mode: 'relay' });
   const comments = Math.floor((64 * 1024) / COMMENT.length);
   const before = await memoryBytes();
   for (let event = 0; event < comments; event += 1) reader.push(Buffer.from(COMMENT));

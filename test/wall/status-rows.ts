@@ -183,8 +183,8 @@ export interface PassedRow {
 const oddly = (message: string, code: string) =>
   `{ "error" : {"message":"${message}","code":${code}, "param" : 1.0,"note":"n\\u00f6 ö"} }\n\n`;
 
-/** Faults of the caller's own: nobody else is asked. */
-export const CALLER_FAULTS: readonly PassedRow[] = [
+/** Refusals that nobody can explain: the fault may be the request's, or only this upstream may mind it. */
+export const UNEXPLAINED: readonly PassedRow[] = [
   { says: '400', status: 400, body: oddly('temperature too high', '"bad_value"'), of: EVERYWHERE },
   {
     says: '400 with a numeric code',
@@ -193,11 +193,21 @@ export const CALLER_FAULTS: readonly PassedRow[] = [
     of: EVERYWHERE,
   },
   { says: '400 with an empty body', status: 400, body: '', of: EVERYWHERE },
-  { says: '413', status: 413, body: oddly('image too large', 'null'), of: EVERYWHERE },
   { says: '415', status: 415, body: oddly('no audio', 'null'), of: EVERYWHERE },
   { says: '422', status: 422, body: '{"detail":[{"loc":["body","n"]}]}', of: EVERYWHERE },
+  { says: '451', status: 451, body: oddly('not in this place', 'null'), of: EVERYWHERE },
+];
+
+/** The caller's own credential: falling back would spend the owner's keys for a stranger. */
+export const OWN_CREDENTIAL: readonly PassedRow[] = [
   { says: '401', status: 401, body: oddly('wrong key', '"invalid_api_key"'), of: ['local'] },
   { says: '403', status: 403, body: oddly('not allowed here', '403'), of: ['local'] },
+  {
+    says: '400 about a key',
+    status: 400,
+    body: oddly('Incorrect API key provided', 'null'),
+    of: ['local'],
+  },
 ];
 
 /** The prompt is too long for this upstream; the next may take it. */

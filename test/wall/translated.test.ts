@@ -129,13 +129,14 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     });
 
     test('that end without a finish reason, or with one of a crash, end in the protocol’s own error', async () => {
-      for (const last of [[DONE], [chunk({}, 'error'), DONE]]) {
+      const ends = [
+        { last: [DONE], code: 'upstream_bad_response' },
+        { last: [chunk({}, 'error'), DONE], code: 'upstream_error' },
+      ];
+      for (const { last, code } of ends) {
         const { gateway } = await startTranslating(sse(ROLE, chunk({ content: 'half' }), ...last));
         const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
-        expect([endedInError(text).code, text.includes(endMark)]).toEqual([
-          'upstream_bad_response',
-          false,
-        ]);
+        expect([endedInError(text).code, text.includes(endMark)]).toEqual([code, false]);
         expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
       }
     });

@@ -12,6 +12,7 @@ import {
 import { type Untranslatable, TOO_HEAVY } from '../upstream/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { parseJson } from '../../platform/json.ts';
+import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
@@ -28,7 +29,9 @@ export type FinalResponse =
 export function finalResponse(call: Asked, outcomes: readonly UpstreamOutcome[]): FinalResponse {
   const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
-  const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
+  const passed =
+    failed.find(({ failure }) => failure.fallBack === 'once') ??
+    failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response) {
     return { kind: 'passed', outcome: passed, response: passed.failure.response };
   }
@@ -162,14 +165,17 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   credentials: 'its key was refused',
   model_not_found: 'does not have the model',
   context_length: 'the prompt is too long for it',
+  request_too_large: 'the request is too large for its limits',
   unsupported_input: 'cannot read such input',
+  unsupported_feature: 'lacks a feature that the request uses',
+  moderation: 'flagged the prompt',
   unsupported: 'does not have this endpoint',
   gateway_exhausted: 'not reached, as this gateway has no file descriptor left',
   bad_response: 'gave an unusable answer',
   outrun: 'slower than another',
 };
 
-/** A sentence for each upstream that is configured; codes and numbers, never text from an upstream. */
+/** A sentence for each upstream that is configured, with its own first words. */
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
   return outcomes
     .filter((outcome) => !isUnconfigured(outcome))
@@ -184,8 +190,10 @@ function wordsFor(outcome: UpstreamOutcome): string {
   if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
     return `${named} (${outcome.causes()})`;
   if (outcome.kind !== 'failed') return named;
-  const { detail } = outcome.failure;
-  return words[reason] === undefined ? `${named} ${detail}` : `${named} (${detail})`;
+  const { detail, said } = outcome.failure;
+  const first = shownWords(said);
+  const told = first === '' ? detail : `${detail}: ${first}`;
+  return words[reason] === undefined ? `${named} ${told}` : `${named} (${told})`;
 }
 
 /** The gateway's own answer in place of upstreams that lack the endpoint, or why they could not serve the request. */

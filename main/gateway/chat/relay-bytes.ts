@@ -106,7 +106,7 @@ class BytesRelay implements ResponseListener {
 
   #break(code: 'upstream_bad_response' | 'upstream_timeout', detail: string): void {
     if (this.#isOver) return;
-    this.#finish({ kind: 'broken', code, detail });
+    this.#finish({ kind: 'broken', code, detail, error: null });
     this.#res.destroy();
   }
 

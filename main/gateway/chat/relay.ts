@@ -3,11 +3,14 @@ import type { Socket } from 'node:net';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
-import type { GatewayError, UpstreamErrorCode } from '../http/errors.ts';
+import type { HttpError } from '../../platform/http/responses.ts';
+import type { UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
+import type { UpstreamError } from '../protocols/upstream-error.ts';
+import { shownWords } from '../upstream/shown-error.ts';
 import type { StreamSeen } from '../upstream/attempt.ts';
 import type { StreamTranslator } from '../upstream/answer-translation.ts';
-import { lastEvent } from '../upstream/body-readers.ts';
+import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   dataOf,
@@ -18,7 +21,7 @@ import {
   MAX_EVENT_BYTES,
 } from '../upstream/sse.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
-import type { StreamWatch } from '../upstream/stream-inspector.ts';
+import type { Sight, StreamWatch } from '../upstream/stream-inspector.ts';
 import type { UsageMeter } from '../upstream/usage.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
@@ -27,7 +30,13 @@ import type { Splice } from './resume/splice.ts';
 export type RelayEnd =
   | { readonly kind: 'complete' }
   /** The upstream did not finish it. The response is still open, as the answer may be resumed. */
-  | { readonly kind: 'broken'; readonly code: UpstreamErrorCode; readonly detail: string }
+  | {
+      readonly kind: 'broken';
+      readonly code: UpstreamErrorCode;
+      readonly detail: string;
+      /** The error event with which it ended; null without one. */
+      readonly error: UpstreamError | null;
+    }
   /** The second stream is not the answer that it should resume. */
   | { readonly kind: 'diverged'; readonly detail: string }
   /** The caller went away. */
@@ -147,7 +156,7 @@ class Relay implements ResponseListener {
     if (this.#isOver) return;
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#isOver) this.#endWithoutDone('the stream ended without a finish reason');
+    if (!this.#isOver) this.#endWithoutDone(UNFINISHED);
   }
 
   onFailure(failure: TransportFailure): void {
@@ -156,39 +165,48 @@ class Relay implements ResponseListener {
 
   #take(all: Frames): void {
     const { splice } = this.#plan;
-    const frames = this.#watch.readable(all);
+    const { frames, sight } = this.#watch.take(all);
     if (splice === null) {
-      this.#forward(frames);
+      this.#forward(frames, sight);
       return;
     }
     const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
       this.#finish(spliced);
-    } else if (spliced.frames !== null) this.#forward(spliced.frames);
+    } else this.#forward(spliced.frames ?? NO_FRAMES, sight);
   }
 
-  #forward(frames: Frames): void {
-    const progress = this.#watch.see(frames);
-    const whole = progress.kind === 'going' ? frames : framesUntil(frames, progress.end);
+  #forward(frames: Frames, sight: Sight): void {
     const { translator, sent } = this.#plan;
-    const seen = this.#metered(whole);
-    sent?.add(seen.bytes);
-    const bytes = translator === null ? seen.bytes : translator.push(seen);
-    if (bytes.length > 0 && !writeChunk(this.#res, bytes) && progress.kind === 'going')
-      this.#pause();
-    const count = frames.ends.length - (whole.ends.length - seen.ends.length);
-    this.#plan.onEvents(count, this.#lastDataAt);
+    if (frames.ends.length > 0) {
+      const own = this.#metered(frames);
+      sent?.add(own.bytes);
+      const bytes = translator === null ? own.bytes : translator.push(own);
+      if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going')
+        this.#pause();
+      this.#plan.onEvents(own.ends.length, this.#lastDataAt);
+    }
     if (translator?.ended() === 'failed') {
       this.#exchange.abort();
       this.#break('upstream_bad_response', UNTRANSLATABLE);
-    } else if (progress.kind === 'done') {
-      drain(this.#exchange, this.#plan.clock);
-      this.#exchange.resume();
-      this.#complete(null);
-    } else if (progress.kind === 'error') {
-      this.#exchange.abort();
-      this.#break('upstream_error', 'the upstream reported an error');
+      return;
+    }
+    switch (sight.kind) {
+      case 'going':
+        break;
+      case 'done':
+        drain(this.#exchange, this.#plan.clock);
+        this.#exchange.resume();
+        this.#complete(null);
+        break;
+      case 'unfinished':
+        this.#exchange.abort();
+        this.#break('upstream_bad_response', UNFINISHED);
+        break;
+      case 'error':
+        this.#exchange.abort();
+        this.#break('upstream_error', 'the upstream reported an error', sight.error);
     }
   }
 
@@ -247,8 +265,7 @@ class Relay implements ResponseListener {
     if (translator === null) {
       if (missing !== null) this.#res.write(missing);
       this.#finish({ kind: 'complete' });
-    } else if (this.#watch.finished()) this.#endTranslated(translator);
-    else this.#break('upstream_bad_response', 'the stream ended without a finish reason');
+    } else this.#endTranslated(translator);
   }
 
   #endTranslated(translator: StreamTranslator): void {
@@ -257,8 +274,8 @@ class Relay implements ResponseListener {
     else this.#break('upstream_bad_response', UNTRANSLATABLE);
   }
 
-  #break(code: UpstreamErrorCode, detail: string): void {
-    this.#finish({ kind: 'broken', code, detail });
+  #break(code: UpstreamErrorCode, detail: string, error: UpstreamError | null = null): void {
+    this.#finish({ kind: 'broken', code, detail, error });
   }
 
   #finish(end: RelayEnd): void {
@@ -275,21 +292,26 @@ class Relay implements ResponseListener {
 /** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
 export function breakOff(
   res: ServerResponse,
-  errorEvent: (error: GatewayError) => string | Buffer,
-  { code, detail }: { readonly code: UpstreamErrorCode; readonly detail: string },
+  errorEvent: (error: HttpError) => string | Buffer,
+  { code, detail, error }: BrokenOff,
 ): void {
-  const message = `The answer broke off: ${detail}. What came before is incomplete.`;
-  res.end(errorEvent({ status: 502, code, message }));
+  const words = error === null ? '' : shownWords(error.message);
+  const said = words === '' ? detail : `${detail}: ${words}`;
+  const message = `The answer broke off: ${said}. What came before is incomplete.`;
+  // Some clients act on the upstream's code, such as `context_length_exceeded` (vercel/ai#17230).
+  const told = error?.code ?? '';
+  const own = /^[a-z]/i.test(told) ? told : code;
+  res.end(errorEvent({ status: 502, code: own, message, param: error?.param ?? null }));
 }
+
+type BrokenOff = Omit<Extract<RelayEnd, { readonly kind: 'broken' }>, 'kind'>;
 
 const UNTRANSLATABLE = 'it cannot be translated';
 
-function framesUntil({ bytes, ends }: Frames, end: number): Frames {
-  return { bytes: bytes.subarray(0, end), ends: ends.filter((each) => each <= end) };
-}
+const NO_FRAMES: Frames = { bytes: Buffer.alloc(0), ends: [] };
 
 /** The last event without a blank line after it is relayed only if it is complete. */
 function isReadable(event: Buffer): boolean {
   const data = dataOf(event)?.trim() ?? '';
-  return data === '[DONE]' || parseJson(data) !== undefined;
+  return data === '' || data === '[DONE]' || parseJson(data) !== undefined;
 }

@@ -9,7 +9,7 @@ import { sendError } from '../http/responses.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
-import { messageIn } from '../upstream/error-words.ts';
+import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
@@ -112,8 +112,10 @@ interface PassedError {
 function inShape(shape: ErrorShape, passed: PassedError): PassedError {
   if (shape !== 'anthropic') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
-  if (!isObject(parsed) || parsed['type'] === 'error') return passed;
-  const error = { type: anthropicErrorType(passed.status), message: messageIn(parsed) };
+  if (isObject(parsed) && parsed['type'] === 'error') return passed;
+  const said = readErrorBody(passed.body).message;
+  const message = said === '' ? `HTTP ${passed.status}` : said;
+  const error = { type: anthropicErrorType(passed.status), message };
   const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
   return { ...passed, body, type: 'application/json' };
 }

@@ -157,7 +157,8 @@ async function resumeUntilEnded(
   }
   const errorEvent = translator?.fail ?? format.errorEvent;
   if (end.kind === 'broken') breakOff(res, errorEvent, end);
-  if (end.kind === 'diverged') breakOff(res, errorEvent, { ...end, code: 'upstream_bad_response' });
+  if (end.kind === 'diverged')
+    breakOff(res, errorEvent, { ...end, code: 'upstream_bad_response', error: null });
   return end.kind;
 }
 
@@ -204,6 +205,7 @@ const WITHOUT_EVENTS: RelayEnd = {
   kind: 'broken',
   code: 'upstream_bad_response',
   detail: 'an answer without events',
+  error: null,
 };
 
 function endOfWhole(

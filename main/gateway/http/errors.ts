@@ -87,14 +87,14 @@ interface OllamaBody {
 }
 
 /** The body for an error; OpenAI's shape unless another is asked for. */
-export function errorBody(error: GatewayError, shape?: 'openai'): ErrorBody;
+export function errorBody(error: HttpError, shape?: 'openai'): ErrorBody;
 export function errorBody(
-  error: GatewayError,
+  error: HttpError,
   shape: ErrorShape,
   requestId?: string | null,
 ): ErrorBody | AnthropicBody | OllamaBody;
 export function errorBody(
-  error: GatewayError,
+  error: HttpError,
   shape: ErrorShape = 'openai',
   requestId: string | null = null,
 ): ErrorBody | AnthropicBody | OllamaBody {

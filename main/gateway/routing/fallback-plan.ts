@@ -68,6 +68,8 @@ export class FallbackPlan {
   #localSince: number | null = null;
   #localSpentMs = 0;
   #localReturn: LocalReturn | null = null;
+  /** Who refused the request for a reason that nobody can tell. */
+  #refusedBy: UpstreamId | null = null;
   #hasReturned = false;
 
   constructor(request: RoutedRequest, deps: FallbackPlanDeps) {
@@ -138,8 +140,15 @@ export class FallbackPlan {
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {
     candidate.failed(admitted, failure);
     if (candidate.upstream === 'local') this.#localFailed(admitted, failure);
-    if (!failure.fallBack) this.#state = { kind: 'ended' };
+    if (this.#isSettled(candidate.upstream, failure)) this.#state = { kind: 'ended' };
     else if (this.returnInMs('before_others') === null) this.#reportLocalLost(candidate);
+  }
+
+  /** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
+  #isSettled(upstream: UpstreamId, { fallBack }: Failure): boolean {
+    if (fallBack !== 'once') return fallBack === 'never';
+    this.#refusedBy ??= upstream;
+    return this.#refusedBy !== upstream;
   }
 
   /**
@@ -233,7 +242,8 @@ export class FallbackPlan {
 
   /** What a forced call may go to: excluded upstreams, and machines of the pool that were not called. */
   #forcible(): readonly Skipped[] {
-    if (this.#state.kind !== 'open') return [];
+    // A refusal is an answer: for a second opinion no excluded upstream is called.
+    if (this.#state.kind !== 'open' || this.#refusedBy !== null) return [];
     const machines = this.#calledMachines.size === 0 ? [] : this.#localCandidate().outcomes(null);
     return forcibleSoonestFirst([...this.outcomes(null), ...machines]);
   }

@@ -137,7 +137,8 @@ class HedgedCall {
 
   #onFailed(contender: Contender, failure: Failure): void {
     // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-    if (!failure.fallBack && this.#contenders[0] === contender) this.#abortOthers(contender);
+    const isFinal = failure.fallBack === 'never' && this.#contenders[0] === contender;
+    if (isFinal) this.#abortOthers(contender);
     this.#contenders = this.#contenders.filter((each) => each !== contender);
     this.#plan.failed(contender.dispatch, failure);
     if (this.#contenders.length === 0) this.#settle({ kind: 'failed' });

@@ -3,7 +3,7 @@ import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
-import type { AnswerMode } from '../upstream/answer-readers.ts';
+import type { AnswerMode } from '../upstream/body-readers.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.

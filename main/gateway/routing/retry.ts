@@ -6,7 +6,7 @@ import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
-import { shownError } from '../upstream/error-words.ts';
+import { shownError } from '../upstream/shown-error.ts';
 import { inTrace } from '../upstream/headers.ts';
 import {
   bodyWithout,
@@ -184,6 +184,7 @@ async function callOnce(
     endpoint,
     request: requestOf(hidesUsage),
     mode,
+    followsToolResult: call.request.followsToolResult,
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,

@@ -1,6 +1,8 @@
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 import { parseJson } from '../../platform/json.ts';
-import { type Substance, substanceOf, TEXT_FIELDS } from './completion.ts';
+import { substanceOf, TEXT_FIELDS } from '../protocols/chat/content.ts';
+import { endOf } from '../protocols/chat/finish.ts';
+import type { Substance } from '../protocols/substance.ts';
 
 /** Judges a whole answer while it arrives, without parsing it, so that its size does not matter. */
 export interface AnswerScan {
@@ -14,6 +16,9 @@ const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const MINUS = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 
@@ -73,12 +78,13 @@ class Judge implements JsonListener {
   /** Names on the path to the scanner's position, by depth; null in lists. */
   readonly #names: (string | null)[] = [];
   readonly #firsts: number[] = [];
-  #isErrorChoice = false;
+  #isBroken = false;
+  #isChoiceBroken = false;
   #delta = newBody();
   #message = newBody();
 
   substance(): Substance['kind'] {
-    if (!this.#isObject || this.#hasError) return 'error';
+    if (!this.#isObject || this.#hasError || this.#isBroken) return 'error';
     return this.#hasContent ? 'content' : 'nothing';
   }
 
@@ -92,7 +98,7 @@ class Judge implements JsonListener {
     else if (depth === 1) this.#beginMember(first);
     else if (!this.#isInChoices()) return;
     else if (depth === 2) {
-      this.#isErrorChoice = false;
+      this.#isChoiceBroken = false;
       this.#delta = newBody();
       this.#message = newBody();
     } else if (depth === 3) this.#beginOfChoice(first);
@@ -100,16 +106,16 @@ class Judge implements JsonListener {
 
   onEnd(depth: number, _end: number, isEmpty: boolean, text: string | null): void {
     if (depth < 2 || !this.#isInChoices()) return;
-    if (depth === 2) this.#hasContent ||= this.#choiceHasContent();
+    if (depth === 2) this.#endOfChoice();
     else if (this.#firsts[2] !== OPEN_BRACE) return;
     else if (depth === 3 && this.#names[3] === 'finish_reason') {
-      this.#isErrorChoice = this.#firsts[3] === QUOTE && text === 'error';
+      this.#isChoiceBroken = this.#firsts[3] === QUOTE && endOf(text) === 'broken';
     } else if (depth === 4) this.#endOfField(isEmpty);
   }
 
   #beginMember(first: number): void {
     if (this.#names[1] === 'error') this.#hasError = first !== LETTER_N && first !== LETTER_F;
-    if (this.#names[1] === 'choices') this.#hasContent = false;
+    if (this.#names[1] === 'choices') this.#hasContent = this.#isBroken = false;
   }
 
   #isInChoices(): boolean {
@@ -131,15 +137,19 @@ class Judge implements JsonListener {
     else body.filled.delete(name);
   }
 
-  #choiceHasContent(): boolean {
-    if (this.#firsts[2] !== OPEN_BRACE || this.#isErrorChoice) return false;
+  #endOfChoice(): void {
+    if (this.#firsts[2] !== OPEN_BRACE) return;
     const body = this.#delta.isNull ? this.#message : this.#delta;
-    return body.isObject && body.filled.size > 0;
+    this.#isBroken ||= this.#isChoiceBroken;
+    this.#hasContent ||= body.isObject && body.filled.size > 0;
   }
 }
 
 function isFilled(name: string, first: number, isEmpty: boolean): boolean {
-  if (TEXT_FIELDS.includes(name)) return (first === QUOTE || first === OPEN_BRACKET) && !isEmpty;
-  if (name === 'tool_calls') return first === OPEN_BRACKET && !isEmpty;
+  if (TEXT_FIELDS.includes(name)) {
+    const isNumber = first === MINUS || (first >= DIGIT_0 && first <= DIGIT_9);
+    return isNumber || ((first === QUOTE || first === OPEN_BRACKET) && !isEmpty);
+  }
+  if (name === 'tool_calls') return first === OPEN_BRACE || (first === OPEN_BRACKET && !isEmpty);
   return (name === 'function_call' || name === 'audio') && first === OPEN_BRACE;
 }

@@ -1,5 +1,5 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
-import type { GatewayError } from '../http/errors.ts';
+import type { HttpError } from '../../platform/http/responses.ts';
 import { badResponse } from '../translation/errors.ts';
 import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
 import { CHAT_STREAM } from './protocols/chat.ts';
@@ -20,7 +20,7 @@ export type TranslatedWhole =
 export interface StreamTranslator {
   push(frames: Frames): Buffer;
   end(): Buffer;
-  readonly fail: (error: GatewayError) => Buffer;
+  readonly fail: (error: HttpError) => Buffer;
   ended(): 'no' | 'complete' | 'failed';
 }
 

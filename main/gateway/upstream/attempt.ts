@@ -10,13 +10,15 @@ import type {
   TransportFailure,
 } from '../../platform/http/types.ts';
 import {
+  type AnswerMode,
+  bodyKind,
   type BodyReader,
   type CommittedStart,
   createErrorReader,
   isAssembling,
   type Progress,
+  readerFor,
 } from './body-readers.ts';
-import { type AnswerMode, readerFor, bodyKind } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
 import { withoutKeys } from './own-secrets.ts';
@@ -26,6 +28,8 @@ export interface AttemptPlan {
   readonly endpoint: ApiEndpoint;
   readonly request: Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
   /** When a silent call is given up before its deadline, as far as is known now; null: never. */
@@ -156,8 +160,11 @@ class PendingCall implements ResponseListener {
       this.#abort({ kind: 'bad', detail: problem });
       return;
     }
-    const { endpoint, mode } = this.#plan;
-    this.#reader = status >= 300 ? createErrorReader() : readerFor(endpoint.answer, mode, headers);
+    const { endpoint, mode, followsToolResult } = this.#plan;
+    this.#reader =
+      status >= 300
+        ? createErrorReader()
+        : readerFor({ format: endpoint.answer, mode, followsToolResult }, headers);
     if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
     const { keys } = this.#plan;
@@ -220,6 +227,9 @@ class PendingCall implements ResponseListener {
         break;
       case 'bad':
         this.#abort({ kind: 'bad', detail: progress.detail });
+        break;
+      case 'error':
+        this.#abort({ kind: 'error_answer', error: progress.error, headers });
         break;
     }
   }

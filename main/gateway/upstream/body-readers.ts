@@ -1,11 +1,14 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
-import { isHeavyJson, parseJson } from '../../platform/json.ts';
+import type { ResponseHeaders } from '../../platform/http/types.ts';
+import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
+import type { EmptyAnswer } from '../protocols/chat/empty-answer.ts';
+import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { Assembly } from './assembly.ts';
-import { writeJson } from './completion.ts';
 import type { AnswerFormat, StreamFormat } from './endpoint.ts';
 import {
   createFramer,
   dataOf,
+  errorFieldOf,
   eventsOf,
   type Framer,
   type Frames,
@@ -13,6 +16,7 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
 } from './sse.ts';
+import { errorOutsideOfData } from './stream-inspector.ts';
 
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
@@ -34,7 +38,12 @@ export type Progress =
   | { readonly kind: 'bytes'; readonly first: Buffer }
   /** A whole JSON answer, validated, or a whole error body. `isAssembled`: it came as a stream. */
   | { readonly kind: 'whole'; readonly body: Buffer; readonly isAssembled: boolean }
-  | { readonly kind: 'bad'; readonly detail: string };
+  | Fault;
+
+/** Why a body is no answer. */
+export type Fault =
+  | { readonly kind: 'bad'; readonly detail: string }
+  | { readonly kind: 'error'; readonly error: UpstreamError };
 
 /** Whether there is content of an answer that is being assembled. */
 export function isAssembling(progress: Progress): boolean {
@@ -48,73 +57,171 @@ export interface BodyReader {
   end(): Progress;
 }
 
+/**
+ * `relay`: as a stream. `rest`: as the remaining part of a stream that was resumed. `assemble`: one JSON answer
+ * built from a stream. `whole`: as JSON.
+ */
+export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
+
+/** What is asked for, as far as a reader needs it. */
+export interface ReadPlan {
+  readonly format: AnswerFormat;
+  readonly mode: AnswerMode;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
+}
+
+/** The reader of an answer's body. */
+export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader {
+  const { format, mode } = plan;
+  const isRelayed = mode === 'rest' || mode === 'relay';
+  const { stream, takesBytes } = format;
+  const kind = bodyKind(headers);
+  if (takesBytes && kind !== 'json') return createBytesReader();
+  const json = () => createAnswerReader(plan, isRelayed);
+  const assembly = stream?.createAssembly ?? null;
+  // A stream that was not asked for is no answer where none can be built from it.
+  if (stream === null || (!isRelayed && assembly === null)) return json();
+  const events = () =>
+    isRelayed || assembly === null
+      ? createStreamReader(stream, plan)
+      : createAssemblingReader(stream, assembly(), plan);
+  // Some engines label their streams as JSON.
+  return kind === 'events' ? events() : createSniffingReader({ json, events });
+}
+
+type BodyKind = 'events' | 'json' | 'page' | 'unknown';
+
+/** Of the content type; engines are loose with it, so anything else is `unknown`. */
+export function bodyKind(headers: ResponseHeaders): BodyKind {
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('text/event-stream')) return 'events';
+  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
+  return type.startsWith('text/html') ? 'page' : 'unknown';
+}
+
+/** More leading white space than this begins neither an answer nor a stream. */
+const MAX_BLANK_BYTES = 64 * 1024;
+
+/** Chooses the reader by the first byte after white space: a brace or bracket begins JSON, anything else events. */
+export function createSniffingReader(readers: {
+  readonly json: () => BodyReader;
+  readonly events: () => BodyReader;
+}): BodyReader {
+  let chosen: BodyReader | null = null;
+  const blanks = new ByteBuffer();
+  return {
+    push(chunk) {
+      if (chosen !== null) return chosen.push(chunk);
+      const first = chunk.find((byte) => byte > 0x20);
+      blanks.add(chunk);
+      if (first !== undefined) {
+        chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
+        return chosen.push(blanks.take());
+      }
+      if (blanks.length <= MAX_BLANK_BYTES) return MORE;
+      return bad(`over ${MAX_BLANK_BYTES} bytes of blanks`);
+    },
+    end: () => chosen?.end() ?? bad('an empty body'),
+  };
+}
+
 /** Limit of a whole answer in memory. Joining the pieces of twice as much blocks for 40 ms. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-export const MORE: Progress = { kind: 'more', brought: 'data' };
+const MORE: Progress = { kind: 'more', brought: 'data' };
 const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
 const CONTENT: Progress = { kind: 'more', brought: 'content' };
-const bad = (detail: string): Progress => ({ kind: 'bad', detail });
+const bad = (detail: string): Fault => ({ kind: 'bad', detail });
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
+const EMPTY = bad('an answer without content');
 
-type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
+type Judged =
+  | { readonly kind: 'content' | 'nothing'; readonly chunk: unknown }
+  | { readonly kind: 'blank' | 'done' | 'unreadable' }
+  | Fault;
 
-function kindOf(
-  event: Buffer,
-  { judge }: StreamFormat,
-  onChunk: (chunk: unknown) => void,
-): EventKind {
-  const data = dataOf(event);
-  if (data === null || data.trim() === '') return 'nothing';
-  if (data.trim() === '[DONE]') return 'done';
+function judged(event: Buffer, { judge }: StreamFormat): Judged {
+  const data = dataOf(event)?.trim() ?? '';
+  if (data === '') {
+    const error = errorOutsideOfData(event);
+    return error === null ? { kind: 'blank' } : { kind: 'error', error };
+  }
+  if (data === '[DONE]') return { kind: 'done' };
   const isError = isNamedError(event);
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
-    return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
+    return isHeavyJson(data) ? bad('an event of too many values') : { kind: 'unreadable' };
   const substance = judge(chunk);
-  if (isError || substance.kind === 'error')
-    return { error: 'an error event instead of an answer' };
-  onChunk(chunk);
-  return substance.kind;
+  if (substance.kind === 'error') return substance;
+  return isError
+    ? { kind: 'error', error: describedError(chunk) }
+    : { kind: substance.kind, chunk };
 }
 
 /**
- * Holds a stream's events until the first one with content. For the rest of an answer (`isRest`) the finish
- * reason is enough: there may be no content left.
+ * Holds a stream's events until the first one with content. For the rest of an answer the finish reason is enough:
+ * there may be no content left.
  */
-export function createStreamReader(format: StreamFormat, isRest: boolean): BodyReader {
+export function createStreamReader(
+  format: StreamFormat,
+  { mode, followsToolResult }: Pick<ReadPlan, 'mode' | 'followsToolResult'>,
+): BodyReader {
   const { maxHeldBytes } = format;
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
+  const empty = format.createEmptyAnswer();
 
-  function hold(event: Buffer): void {
-    held.add(event);
-    ends.push((ends.at(-1) ?? 0) + event.length);
+  function hold(events: readonly Buffer[]): void {
+    for (const event of events) {
+      held.add(event);
+      ends.push((ends.at(-1) ?? 0) + event.length);
+    }
+  }
+
+  function commit(events: readonly Buffer[]): Progress {
+    hold(events);
+    return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
+  }
+
+  function isStart(event: Extract<Judged, { readonly chunk: unknown }>): boolean {
+    if (event.kind === 'content') return true;
+    empty?.add(event.chunk);
+    return (mode === 'rest' && format.isLastChunk(event.chunk)) || empty?.isRight() === true;
   }
 
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
-      let isEnd = false;
-      const kind = kindOf(event, format, (chunk) => {
-        isEnd = isRest && format.isLastChunk(chunk);
-      });
-      if (kind === 'content' || isEnd) {
-        for (const each of events.slice(index)) hold(each);
-        return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
+      const each = judged(event, format);
+      switch (each.kind) {
+        case 'content':
+        case 'nothing':
+          if (isStart(each)) return commit(events.slice(index));
+          break;
+        case 'done':
+          return ended() ?? commit(events.slice(index));
+        // Dropped, because a client's parser would throw on it.
+        case 'unreadable':
+          continue;
+        case 'blank':
+          break;
+        default:
+          return each;
       }
-      if (kind === 'done') return bad('a stream without content');
-      if (typeof kind === 'object') return bad(kind.error);
-      // Dropped, because a client's parser would throw on it.
-      if (kind === 'unreadable') continue;
-      hold(event);
+      hold([event]);
       if ((ends.at(-1) ?? 0) > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
+  }
+
+  /** Null if an answer without content is right. */
+  function ended(): Fault | null {
+    return faultOf(empty, followsToolResult, 'a stream without content');
   }
 
   return {
@@ -123,9 +230,25 @@ export function createStreamReader(format: StreamFormat, isRest: boolean): BodyR
     },
     end() {
       const last = read(lastEvent(framer));
-      return last.kind === 'more' ? bad('a stream that ended without content') : last;
+      return last.kind === 'more' ? (ended() ?? commit([])) : last;
     },
   };
+}
+
+/** Why an answer without content is none; null if it is one. */
+function faultOf(
+  empty: EmptyAnswer | null,
+  followsToolResult: () => boolean,
+  detail: string,
+): Fault | null {
+  switch (empty?.verdict(followsToolResult)) {
+    case 'right':
+      return null;
+    case 'wrong':
+      return EMPTY;
+    default:
+      return bad(detail);
+  }
 }
 
 /** Reads the events that `chunk` completes. */
@@ -138,29 +261,53 @@ function readFrames(framer: Framer, chunk: Buffer, read: (frames: Frames) => Pro
 /** The unfinished event at the end of a stream, completed: some engines omit the last blank line. */
 export function lastEvent(framer: Framer): Buffer[] {
   const rest = framer.takePending();
-  return dataOf(rest) === null ? [] : [Buffer.concat([rest, Buffer.from('\n\n')])];
+  const isEvent = dataOf(rest) !== null || errorFieldOf(rest) !== null;
+  return isEvent ? [Buffer.concat([rest, Buffer.from('\n\n')])] : [];
 }
 
 /** Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole. */
-export function createAssemblingReader(format: StreamFormat, assembly: Assembly): BodyReader {
+export function createAssemblingReader(
+  format: StreamFormat,
+  assembly: Assembly,
+  { followsToolResult }: Pick<ReadPlan, 'followsToolResult'>,
+): BodyReader {
   const { maxHeldBytes } = format;
   const framer = createFramer();
+  const empty = format.createEmptyAnswer();
   let content = false;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
   function read(events: readonly Buffer[]): Progress {
     for (const event of events) {
-      const kind = kindOf(event, format, (chunk) => assembly.add(chunk));
-      if (typeof kind === 'object') return bad(kind.error);
-      const problem = assembly.problem();
-      if (problem !== null) return bad(problem);
-      if (kind === 'content') content = true;
-      if (kind === 'done') return content ? whole() : bad('a stream without content');
+      const each = judged(event, format);
+      switch (each.kind) {
+        case 'content':
+        case 'nothing': {
+          content ||= each.kind === 'content';
+          assembly.add(each.chunk);
+          if (!content) empty?.add(each.chunk);
+          const problem = assembly.problem();
+          if (problem !== null) return bad(problem);
+          break;
+        }
+        case 'done':
+          return ended();
+        case 'blank':
+        case 'unreadable':
+          break;
+        default:
+          return each;
+      }
       if (!content) bytesBeforeContent += event.length;
       if (bytesBeforeContent > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return content ? CONTENT : MORE;
+  }
+
+  function ended(): Progress {
+    if (!content) return faultOf(empty, followsToolResult, 'a stream without content') ?? whole();
+    return assembly.finished() ? whole() : bad(UNFINISHED);
   }
 
   function whole(): Progress {
@@ -180,12 +327,13 @@ export function createAssemblingReader(format: StreamFormat, assembly: Assembly)
     },
     end() {
       const last = read(lastEvent(framer));
-      if (last.kind !== 'more') return last;
-      if (content && assembly.finished()) return whole();
-      return bad(content ? 'a stream that was cut' : 'a stream that ended without content');
+      return last.kind === 'more' ? ended() : last;
     },
   };
 }
+
+/** `[DONE]` and a closed connection say nothing about whether an answer is whole. */
+export const UNFINISHED = 'the stream ended without a finish reason';
 
 /** A whole answer that becomes one event is limited like an event. */
 const MAX_CHUNK_WEIGHT = 32_768;
@@ -194,20 +342,41 @@ const MAX_CHUNK_WEIGHT = 32_768;
  * Reads a whole JSON answer and validates it piece by piece; its bytes are passed on unchanged.
  * With `forStream` it must also be small enough to be rewritten as a chunk.
  */
-export function createAnswerReader(format: AnswerFormat, forStream: boolean): BodyReader {
+export function createAnswerReader(
+  { format, followsToolResult }: Omit<ReadPlan, 'mode'>,
+  forStream: boolean,
+): BodyReader {
   const scan = format.createScan();
+
+  /** An answer for a stream has to become one. */
+  function answer(body: Buffer): Progress {
+    if (!forStream) return wholeOf(body);
+    return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
+  }
+
+  /** Small, as there is no content in it. */
+  function withoutContent(body: Buffer): Progress {
+    const value = parseJson(body.toString('utf8'));
+    const error = errorIn(value);
+    if (error !== null) return { kind: 'error', error };
+    const empty = format.stream?.createEmptyAnswer() ?? null;
+    empty?.add(value);
+    return faultOf(empty, followsToolResult, 'an answer without content') ?? answer(body);
+  }
+
   const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
     if (body.length === 0) return bad('an empty body');
     switch (scan.substance()) {
       case null:
         return NOT_JSON;
       case 'content':
-        if (!forStream) return wholeOf(body);
-        return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
+        return answer(body);
       case 'nothing':
-        return bad('an answer without content');
-      case 'error':
-        return bad('an error instead of an answer');
+        return withoutContent(body);
+      case 'error': {
+        const error = errorIn(parseJson(body.toString('utf8')));
+        return error === null ? bad('an error instead of an answer') : { kind: 'error', error };
+      }
     }
   });
   return { ...whole, push: (chunk) => (scan.push(chunk) ? whole.push(chunk) : NOT_JSON) };

@@ -29,6 +29,8 @@ export interface ChatRequest {
   readonly choices: number;
   /** Whether a whole answer to it can be built from a stream. */
   readonly isAssemblable: () => boolean;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
 }
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
@@ -124,7 +126,7 @@ function toRequest(
   members: readonly Member[],
   { model, stream, options }: CommonFields,
 ): ChatRequest {
-  const { choices, isAssemblable } = endpoint.asks(bytes, members);
+  const { choices, isAssemblable, followsToolResult } = endpoint.asks(bytes, members);
   const format = endpoint.answer.stream;
   return {
     endpoint,
@@ -136,6 +138,7 @@ function toRequest(
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices,
     isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
+    followsToolResult,
   };
 }
 
@@ -155,6 +158,7 @@ export function formRequest(
     includeUsage: false,
     choices: 1,
     isAssemblable: () => false,
+    followsToolResult: () => false,
   };
 }
 

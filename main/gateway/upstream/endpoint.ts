@@ -1,9 +1,10 @@
-import type { GatewayError } from '../http/errors.ts';
+import type { HttpError } from '../../platform/http/responses.ts';
 import type { TokenCount } from '../translation/messages/count-tokens.ts';
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
-import type { Substance } from './completion.ts';
+import type { EmptyAnswer } from '../protocols/chat/empty-answer.ts';
+import type { Substance } from '../protocols/substance.ts';
 import type { Member } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
@@ -50,6 +51,8 @@ export interface Asked {
   readonly choices: number;
   /** Whether a whole answer can be built from a stream. A function, because it may take another look at the body. */
   readonly isAssemblable: () => boolean;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
 }
 
 /** How answers with content are distinguished from errors and from answers without content. */
@@ -68,6 +71,8 @@ export interface StreamFormat {
   readonly judge: (value: unknown) => Substance;
   /** Whether the parsed data of an event completes the answer. */
   readonly isLastChunk: (chunk: unknown) => boolean;
+  /** Judges an answer without content; null where the end of an answer is content itself. */
+  readonly createEmptyAnswer: () => EmptyAnswer | null;
   /** Finds the end and the errors of a stream with this many choices. */
   readonly createWatch: (choices: number) => StreamWatch;
   /** Builds a whole answer from a stream; null if it cannot be done. */
@@ -77,7 +82,7 @@ export interface StreamFormat {
   /** A whole answer as a stream; null if it cannot be one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
   /** The event that ends a stream that broke off. */
-  readonly errorEvent: (error: GatewayError) => string;
+  readonly errorEvent: (error: HttpError) => string;
   /** Limit of the events held back before the first content. */
   readonly maxHeldBytes: number;
 }
@@ -86,7 +91,11 @@ export interface StreamFormat {
 export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */
-export const ONE_WHOLE: Asked = { choices: 1, isAssemblable: () => false };
+export const ONE_WHOLE: Asked = {
+  choices: 1,
+  isAssemblable: () => false,
+  followsToolResult: () => false,
+};
 
 /** Common to the endpoints beside chat that have no streams. */
 export const WITHOUT_STREAMS = {

@@ -2,9 +2,10 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
-import type { ApiEndpoint } from './endpoint.ts';
-import { type ErrorWords, errorWords } from './error-words.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
+import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
+import type { ApiEndpoint } from './endpoint.ts';
+import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -13,9 +14,17 @@ export interface ErrorResponse {
   readonly body: Buffer;
 }
 
+/** An error behind a 2xx: the first event of a stream, or a whole body. */
+export interface ErrorAnswer {
+  readonly kind: 'error_answer';
+  readonly error: UpstreamError;
+  readonly headers: ResponseHeaders;
+}
+
 /** How an attempt ended without an answer; `classify` says what that means. */
 export type Unanswered =
   | ErrorResponse
+  | ErrorAnswer
   | { readonly kind: 'unreachable'; readonly detail: string }
   /** The gateway itself had no descriptor left for a connection. */
   | { readonly kind: 'exhausted'; readonly detail: string }
@@ -26,14 +35,19 @@ export type Unanswered =
 
 type SurfacedCode = UpstreamErrorCode | 'overloaded';
 
+/**
+ * Whether another upstream is asked: `once`, after a refusal that says neither that it is the request's fault nor
+ * that it is not. A second one settles it.
+ */
+export type FallBack = 'always' | 'once' | 'never';
+
 export interface Failure {
   readonly reason: FailureReason;
   /** How it counts in the circuit. */
   readonly mark: 'failure' | 'neutral';
   /** The caller's error if no upstream answers; `as_is`: the upstream's own response. */
   readonly surfaced: { readonly status: number; readonly code: SurfacedCode } | 'as_is';
-  /** Whether another upstream is tried. */
-  readonly fallBack: boolean;
+  readonly fallBack: FallBack;
   readonly response: ErrorResponse | null;
   readonly retryAfterMs: number | null;
   /** For reports and logs; codes and numbers, never text from the upstream. */
@@ -64,7 +78,9 @@ export function classify(seen: Unanswered, called: Called, nowMs: number): Failu
     case 'bad':
       return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
     case 'status':
-      return classifyStatus(seen, called, nowMs);
+      return classifyStatus(seen, readErrorBody(seen.body), called, nowMs);
+    case 'error_answer':
+      return classifyErrorAnswer(seen, called, nowMs);
   }
 }
 
@@ -82,7 +98,7 @@ function broken(
     reason,
     mark: 'failure',
     surfaced,
-    fallBack: true,
+    fallBack: 'always',
     response: null,
     retryAfterMs: null,
     detail,
@@ -95,7 +111,10 @@ const EXPLAINED: ReadonlySet<FailureReason> = new Set([
   'rate_limited',
   'quota',
   'context_length',
+  'request_too_large',
   'unsupported_input',
+  'unsupported_feature',
+  'moderation',
 ]);
 
 /** A 4xx that may be the caller's fault or the machine's. */
@@ -110,7 +129,10 @@ interface ErrorFacts {
   readonly support: ApiEndpoint['support'];
   /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
-  readonly words: ErrorWords;
+  readonly meaning: Meaning | null;
+  readonly error: UpstreamError;
+  /** A page, whose words are no diagnosis. */
+  readonly isPage: boolean;
 }
 
 interface Row {
@@ -119,7 +141,7 @@ interface Row {
   readonly reason: FailureReason | null;
   readonly mark: Failure['mark'];
   readonly surfaced: Failure['surfaced'];
-  readonly fallBack: boolean;
+  readonly fallBack: FallBack;
 }
 
 function row(
@@ -129,10 +151,10 @@ function row(
   surfaced: readonly [number, UpstreamErrorCode],
 ): Row {
   const [status, code] = surfaced;
-  return { when, reason, mark, surfaced: { status, code }, fallBack: true };
+  return { when, reason, mark, surfaced: { status, code }, fallBack: 'always' };
 }
 
-function passed(when: Row['when'], reason: Row['reason'], fallBack: boolean): Row {
+function passed(when: Row['when'], reason: Row['reason'], fallBack: FallBack): Row {
   return { when, reason, mark: 'neutral', surfaced: 'as_is', fallBack };
 }
 
@@ -141,58 +163,104 @@ const isAny =
   ({ status }: ErrorFacts) =>
     statuses.includes(status);
 
+const means =
+  (...meanings: readonly Meaning[]) =>
+  ({ meaning }: ErrorFacts) =>
+    meaning !== null && meanings.includes(meaning);
+
 /** A busy hosted API is rate limiting or broken; a busy engine of one's own is full or starting. */
-const isOwnMachine = ({ upstream }: ErrorFacts) => upstream === 'local' || upstream === 'ondemand';
+const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
+  upstream === 'local' || upstream === 'ondemand';
+
+/** Said of one prompt, one request or one model: another caller's may be taken. */
+const ABOUT_THE_REQUEST = [
+  'context_length',
+  'request_too_large',
+  'unsupported_input',
+  'unsupported_feature',
+  'moderation',
+] as const satisfies readonly (Meaning & FailureReason)[];
 
 /** As in docs/routing.md#what-falls-back; the first matching row decides. */
 const ROWS: readonly Row[] = [
-  row(({ status, words }) => status === 402 || words.saysQuota, 'quota', 'neutral', [
-    502,
-    'upstream_quota',
-  ]),
+  row(
+    (seen) => means('quota')(seen) || (isAny(402)(seen) && !means('request_too_large')(seen)),
+    'quota',
+    'neutral',
+    [502, 'upstream_quota'],
+  ),
   // The caller's own credential: falling back would spend our keys for a stranger.
   passed(
-    (seen) => isAny(401, 403)(seen) && seen.upstream === 'local' && !seen.agentRefusedUs,
+    (seen) =>
+      seen.upstream === 'local' &&
+      !seen.agentRefusedUs &&
+      (isAny(401, 403)(seen) || (isAny(400)(seen) && means('credentials')(seen))),
     null,
-    false,
+    'never',
   ),
-  row(isAny(401, 403), 'credentials', 'neutral', [502, 'upstream_credentials']),
-  row(
-    (seen) => isAny(429, 503)(seen) && isOwnMachine(seen) && seen.words.saysBusy,
-    'busy',
-    'neutral',
-    [503, 'upstream_busy'],
+  ...ABOUT_THE_REQUEST.map((meaning) =>
+    passed(
+      (seen) => means(meaning)(seen) && !isAny(401)(seen) && !isThrottled(seen),
+      meaning,
+      'always',
+    ),
   ),
-  row(isAny(429), 'rate_limited', 'neutral', [429, 'upstream_rate_limited']),
-  // Before the rows for 404 and 500: engines send either.
-  passed(
-    (seen) => isAny(400, 404, 415, 422, 500, 501)(seen) && seen.words.saysUnsupportedInput,
-    'unsupported_input',
-    true,
-  ),
-  row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
-  row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
+  passed(isAny(413), 'request_too_large', 'always'),
   row(
     (seen) =>
-      (isAny(404, 410)(seen) && seen.words.saysModel) ||
-      (isAny(400)(seen) && seen.words.saysModelNotFound),
+      !isAny(401)(seen) &&
+      (means('model_not_found')(seen) ||
+        // 410: NVIDIA NIM, for a model that was retired (can1357/oh-my-pi#2299).
+        (isAny(404, 410)(seen) &&
+          !means('no_endpoint', 'no_object')(seen) &&
+          saysModel(seen.error))),
     'model_not_found',
     'neutral',
     [404, 'model_not_found'],
   ),
-  // A stored response, or a file: another upstream may have it, and the route is there.
-  passed((seen) => isAny(404)(seen) && seen.words.saysObject, null, true),
   row(
-    (seen) => seen.support !== 'required' && isAny(404, 405, 501)(seen),
+    // A wall in front of an API answers 403 with a page, for one prompt.
+    (seen) => isAny(401)(seen) || (isAny(403)(seen) && !seen.isPage) || means('credentials')(seen),
+    'credentials',
+    'neutral',
+    [502, 'upstream_credentials'],
+  ),
+  row(
+    (seen) => isAny(429, 503)(seen) && isOwnMachine(seen) && saysBusy(seen.error),
+    'busy',
+    'neutral',
+    [503, 'upstream_busy'],
+  ),
+  // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
+  row((seen) => isAny(429, 498)(seen) || means('rate_limited')(seen), 'rate_limited', 'neutral', [
+    429,
+    'upstream_rate_limited',
+  ]),
+  row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
+  row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
+  // A stored response, or a file: another upstream may have it, and the route is there.
+  passed((seen) => isAny(404)(seen) && means('no_object')(seen), null, 'always'),
+  row(
+    (seen) =>
+      seen.support !== 'required' && (isAny(404, 405, 501)(seen) || means('no_endpoint')(seen)),
     'unsupported',
     'neutral',
     [404, 'unsupported_endpoint'],
   ),
-  passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
-  passed(isAny(400, 413, 415, 422), null, false),
+  // MLX-LM answers 404, and words alone, to whatever fails before the first token (ml-explore/mlx-lm, server.py).
+  passed(
+    (seen) =>
+      isAny(404)(seen) &&
+      !means('no_endpoint')(seen) &&
+      seen.error.codes.length === 0 &&
+      seen.error.message !== '',
+    null,
+    'always',
+  ),
+  passed(({ status }) => status >= 400 && status < 500 && !HEALTH.has(status), null, 'once'),
   // The agent answers, but its engine is down.
   row(
-    (seen) => isAny(502)(seen) && seen.upstream === 'local' && seen.words.saysEngineGone,
+    (seen) => isAny(502)(seen) && seen.upstream === 'local' && means('engine_gone')(seen),
     'unreachable',
     'failure',
     [502, 'upstream_unreachable'],
@@ -201,13 +269,21 @@ const ROWS: readonly Row[] = [
   row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
 ];
 
-/** Other 404s, 405, 3xx and whatever else an endpoint should not answer. */
+/** A base URL that leads nowhere. */
+const HEALTH: ReadonlySet<number> = new Set([404, 405, 407, 410]);
+
+/** Bedrock says "too many tokens, please wait" for a rate limit. */
+const isThrottled = ({ status, meaning }: ErrorFacts) =>
+  status === 429 && meaning !== 'request_too_large';
+
+/** 404 and 405 of an endpoint that must be there, 3xx and whatever else an endpoint should not answer. */
 const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
 
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
 function classifyStatus(
   seen: ErrorResponse,
+  error: UpstreamError,
   { upstream, endpoint }: Called,
   nowMs: number,
 ): Failure {
@@ -217,7 +293,9 @@ function classifyStatus(
     upstream,
     support: endpoint.support,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
-    words: errorWords(body),
+    meaning: meaningOf(error, status),
+    error,
+    isPage: body.length > 0 && error.message === '' && error.codes.length === 0,
   };
   const { reason, mark, surfaced, fallBack } = ROWS.find((each) => each.when(facts)) ?? OTHERWISE;
   return {
@@ -225,36 +303,129 @@ function classifyStatus(
     mark,
     surfaced,
     fallBack,
-    response: reason === 'unsupported_input' ? asRequestFault(seen, facts.words.message) : seen,
-    retryAfterMs: retryAfterMs(headers, nowMs),
+    response: surfaced === 'as_is' ? asRequestFault(seen, error, reason) : seen,
+    retryAfterMs: retryAfterMs(headers, error, nowMs),
     detail:
-      reason === 'busy' && facts.words.saysLoading ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
-    said: facts.words.message,
+      reason === 'busy' && saysLoading(error) ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
+    said: error.message,
   };
 }
 
 /** A fault of the request must not be a 5xx: the caller's client would only repeat it. */
-function asRequestFault(seen: ErrorResponse, text: string): ErrorResponse {
-  if (seen.status < 500) return seen;
-  // Some engines append the whole prompt.
-  const message = text.slice(0, 500);
-  const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
-  const headers = { ...seen.headers, 'content-type': 'application/json' };
-  return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
+function asRequestFault(
+  seen: ErrorResponse,
+  error: UpstreamError,
+  reason: FailureReason | null,
+): ErrorResponse {
+  return seen.status < 500
+    ? seen
+    : { ...writtenError(error, 400, reason), headers: { ...seen.headers, ...JSON_TYPE } };
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Some engines append the whole prompt. */
+const MAX_WRITTEN_CHARS = 500;
+
+function writtenError(
+  { message, type, code, param }: UpstreamError,
+  status: number,
+  reason: FailureReason | null,
+): ErrorResponse {
+  const error = {
+    message: message.slice(0, MAX_WRITTEN_CHARS),
+    type: status < 500 ? 'invalid_request_error' : (type ?? 'server_error'),
+    code: code === null || Number.isFinite(Number(code)) ? reason : code,
+    param,
+  };
+  return {
+    kind: 'status',
+    status,
+    headers: JSON_TYPE,
+    body: Buffer.from(JSON.stringify({ error })),
+  };
+}
+
+/** The status that a refusal with this meaning has where it has one. */
+const STATUS_OF: Readonly<Record<Meaning, number>> = {
+  context_length: 400,
+  request_too_large: 413,
+  unsupported_input: 400,
+  unsupported_feature: 400,
+  moderation: 400,
+  rate_limited: 429,
+  quota: 402,
+  credentials: 401,
+  model_not_found: 404,
+  no_endpoint: 404,
+  no_object: 404,
+  engine_gone: 502,
+};
+
+/** Statuses that mean something by themselves; an error behind a 200 with any other is no answer, and no more is known. */
+const TELLING: ReadonlySet<number | null> = new Set([401, 402, 403, 429]);
+
+/** An error behind a 200 that means something counts as the same error with its own status. */
+function classifyErrorAnswer(
+  { error, headers }: ErrorAnswer,
+  called: Called,
+  nowMs: number,
+): Failure {
+  const meaning = meaningOf(error, 200);
+  const told = TELLING.has(error.status) ? error.status : null;
+  const isBusy = isOwnMachine(called) && saysBusy(error);
+  const status =
+    meaning === null ? (told ?? (isBusy ? 503 : null)) : (error.status ?? STATUS_OF[meaning]);
+  if (status === null) {
+    const failure = broken('bad_response', 502, 'upstream_bad_response', BEHIND_200);
+    return { ...failure, said: error.message };
+  }
+  const response = { ...writtenError(error, status, null), headers: { ...headers, ...JSON_TYPE } };
+  const failure = classifyStatus(response, error, called, nowMs);
+  return { ...failure, detail: `${failure.detail} behind a 200` };
+}
+
+const BEHIND_200 = 'an error behind a 200';
+
 /**
- * The wait that an upstream asks for, in milliseconds; null if it names none.
- * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
+ * The wait that an upstream asks for, in milliseconds; null if it names none. Reads `retry-after-ms` (OpenAI's clients
+ * honour it), `Retry-After` as seconds, as a date (RFC 9110, 10.2.3) or as a duration, Google's `RetryInfo`, and when
+ * a used-up limit is full again: OpenAI's and Groq's durations, OpenRouter's time.
  */
-export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
+export function retryAfterMs(
+  headers: ResponseHeaders,
+  error: Pick<UpstreamError, 'retryAfterMs' | 'headers'>,
+  nowMs: number,
+): number | null {
   // An empty value would read as 0.
   const exact = Number(headers['retry-after-ms'] || Number.NaN);
   if (Number.isFinite(exact) && exact >= 0) return exact;
-  const value = headers['retry-after'];
+  return (
+    waitIn(headers['retry-after'], nowMs) ??
+    error.retryAfterMs ??
+    fullAgainMs(headers, error, nowMs)
+  );
+}
+
+function waitIn(value: unknown, nowMs: number): number | null {
   if (typeof value !== 'string' || value.trim() === '') return null;
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
   const dateMs = parseHttpDate(value);
-  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
+  return dateMs === null ? durationMs(value) : Math.max(0, dateMs - nowMs);
+}
+
+const LIMITS = ['requests', 'tokens'] as const;
+
+function fullAgainMs(
+  headers: ResponseHeaders,
+  { headers: repeated }: Pick<UpstreamError, 'headers'>,
+  nowMs: number,
+): number | null {
+  const usedUp = LIMITS.filter((limit) => headers[`x-ratelimit-remaining-${limit}`] === '0');
+  const waits = usedUp.map((limit) => durationMs(headers[`x-ratelimit-reset-${limit}`]) ?? 0);
+  const resetAt = Number(repeated['X-RateLimit-Reset'] ?? Number.NaN);
+  if (Number.isFinite(resetAt)) waits.push(resetAt - nowMs);
+  const longest = Math.max(0, ...waits);
+  return longest === 0 ? null : longest;
 }

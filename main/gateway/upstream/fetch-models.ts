@@ -4,7 +4,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { BodyRequest, FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { errorText } from './error-words.ts';
+import { readErrorBody } from '../protocols/upstream-error.ts';
+import { shownWords } from './shown-error.ts';
 import { parseModelList } from './listed-models.ts';
 import { getFrom } from './own-requests.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
@@ -36,7 +37,6 @@ export type FetchedModels =
 const TIMEOUT_MS = 10_000;
 /** OpenRouter lists hundreds of models with their descriptions. */
 const MAX_BYTES = 4 * 1024 * 1024;
-const MAX_WORDS_LENGTH = 300;
 
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
 export async function fetchModels(source: ModelSource, edges: Edges): Promise<FetchedModels> {
@@ -61,7 +61,7 @@ export async function fetchModels(source: ModelSource, edges: Edges): Promise<Fe
   const { status, body } = result;
   if (status === 401 || status === 403) {
     const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
-    const words = errorText(bodyWithout(secrets, body)).slice(0, MAX_WORDS_LENGTH);
+    const words = shownWords(readErrorBody(bodyWithout(secrets, body)).message);
     const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
     return failed('credentials', 502, 'upstream_credentials', message);
   }

@@ -214,6 +214,18 @@ export function isNamedError(event: Buffer): boolean {
   return false;
 }
 
+/** The value of an event's `error` line, which the standard does not know; null without one. */
+export function errorFieldOf(event: Buffer): string | null {
+  if (!event.includes(ERROR)) return null;
+  for (let start = 0; start < event.length;) {
+    const end = endOfLine(event, start);
+    const value = valueStart(event, start, end, ERROR);
+    if (value !== -1) return event.toString('utf8', value, end);
+    start = end + 1;
+  }
+  return null;
+}
+
 /** The lines that are neither blank nor `data`, each with LF. */
 export function otherLines(event: Buffer): Buffer {
   const others = Buffer.allocUnsafe(event.length + 1);
@@ -227,6 +239,11 @@ export function otherLines(event: Buffer): Buffer {
     start = end + 1;
   }
   return others.subarray(0, length);
+}
+
+/** An event with other data; its other lines (a name, a comment) stay. */
+export function eventWith(event: Buffer, data: string): Buffer {
+  return Buffer.concat([otherLines(event), Buffer.from(`data: ${data}\n\n`)]);
 }
 
 const DATA = Buffer.from('data');

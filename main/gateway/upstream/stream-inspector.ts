@@ -1,30 +1,51 @@
 import { isObject } from '#shared/objects.ts';
-import { isHeavyJson, parseJson } from '../../platform/json.ts';
-import { errorMessage } from './completion.ts';
-import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from './sse.ts';
+import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
+import { createChunkRepair } from '../protocols/chat/repair.ts';
+import {
+  describedError,
+  errorIn,
+  readErrorBody,
+  type UpstreamError,
+  wordsOnly,
+} from '../protocols/upstream-error.ts';
+import {
+  dataOf,
+  errorFieldOf,
+  eventsOf,
+  eventWith,
+  type Frames,
+  framesOf,
+  isNamedError,
+} from './sse.ts';
 
 export type Sight =
   | { readonly kind: 'going' }
-  /** `[DONE]` ends at byte `end`; nothing behind it belongs to the answer. */
-  | { readonly kind: 'done'; readonly end: number }
-  /** An error event begins at byte `end`. */
-  | { readonly kind: 'error'; readonly end: number };
+  /** The answer is whole: its last event is among those taken. */
+  | { readonly kind: 'done' }
+  /** `[DONE]`, which is not among the events taken, without a finish reason for each choice. */
+  | { readonly kind: 'unfinished' }
+  | { readonly kind: 'error'; readonly error: UpstreamError };
 
-/** Finds the end and errors of a relayed stream without parsing it. */
+export interface WatchedFrames {
+  /** What the caller may get: up to the end or the error. */
+  readonly frames: Frames;
+  readonly sight: Sight;
+}
+
+/** Finds the end and errors of a relayed stream, and puts right what a client's parser would throw on. */
 export interface StreamWatch {
-  /** Drops events that are not chunks, on which a client's parser would throw. */
-  readable(frames: Frames): Frames;
-  see(frames: Frames): Sight;
+  take(frames: Frames): WatchedFrames;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   finished(): boolean;
-  /** Whether the events last seen, or later ones, may report the usage. */
+  /** Whether the events last taken, or later ones, may report the usage. */
   mayTellUsage(): boolean;
 }
 
 const DONE = Buffer.from('[DONE]');
 const ERROR = Buffer.from('error');
-const ERROR_KEY = Buffer.from('"error"');
 const FINISH = Buffer.from('"finish_reason"');
+const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"'].map((key) => Buffer.from(key));
+const QUOTE = 0x22;
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
 const LETTER_D = 0x64;
@@ -32,79 +53,137 @@ const CR = 0x0d;
 /** Where the JSON begins, behind `data: `. */
 const JSON_AT = 6;
 
+export const GOING: Sight = { kind: 'going' };
+
 /**
- * For a stream with `choices` choices. Searches bytes: a key cannot occur in the answer's text, where its quotes
- * would be escaped. An event is inspected only if it contains `error` or `[DONE]`, and parsed only if it contains
- * `"error"` or begins or ends unlike the chunks before it.
+ * For a stream with `choices` choices. Most events are chunks of text that begin, end and have their text in the same
+ * place as the one before; those are searched for three words and not parsed. A key cannot occur in the answer's
+ * text, where its quotes would be escaped.
  */
 export function createStreamWatch(choices: number): StreamWatch {
   return new Watch(choices);
 }
 
-const GOING: Sight = { kind: 'going' };
-
 class Watch implements StreamWatch {
   readonly #choices: number;
-  #finishes = 0;
-  /** The first four bytes of the last parsed chunk, and its last two. */
+  readonly #repair = createChunkRepair();
+  /** Of the last parsed chunk of text: its first four bytes, its last two, and where its text begins. */
   #head = 0;
   #tail = 0;
+  #textAt = 0;
 
   constructor(choices: number) {
     this.#choices = choices;
   }
 
-  readable(frames: Frames): Frames {
-    const { bytes, ends } = frames;
-    let start = 0;
-    for (const end of ends) {
-      if (!this.#isUsual(bytes, start, end) && !this.#isReadable(bytes.subarray(start, end))) {
-        return framesOf(eventsOf(frames).filter((event) => this.#isReadable(event)));
-      }
-      start = end;
-    }
-    return frames;
+  take(frames: Frames): WatchedFrames {
+    return this.#isUsual(frames) ? { frames, sight: GOING } : this.#inspect(frames);
   }
 
-  /** Most chunks of a stream begin with the same key and end with the same brackets. */
-  #isUsual(bytes: Buffer, start: number, end: number): boolean {
+  finished(): boolean {
+    return this.#repair.finished() >= this.#choices;
+  }
+
+  /** It comes with the finish reason or after it, so no other event is searched for it. */
+  mayTellUsage(): boolean {
+    return this.#repair.finished() > 0;
+  }
+
+  #isUsual({ bytes, ends }: Frames): boolean {
+    let start = 0;
+    for (const end of ends) {
+      if (!this.#isUsualText(bytes, start, end)) return false;
+      start = end;
+    }
+    return !bytes.includes(ERROR) && !bytes.includes(DONE) && !hasFinishReason(bytes);
+  }
+
+  #isUsualText(bytes: Buffer, start: number, end: number): boolean {
     const last = jsonEnd(bytes, end);
+    const textAt = start + this.#textAt;
     return (
       bytes[start] === LETTER_D &&
-      last - start > JSON_AT + 4 &&
+      last > textAt + 4 &&
+      bytes[textAt] === QUOTE &&
       headOf(bytes, start) === this.#head &&
       tailOf(bytes, last) === this.#tail
     );
   }
 
-  #isReadable(event: Buffer): boolean {
-    const data = dataOf(event)?.trim();
-    if (data === undefined || data === '[DONE]' || isNamedError(event)) return true;
-    // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
-    if (!isObject(parseJson(data))) return isHeavyJson(data);
-    const last = jsonEnd(event, event.length);
-    if (last > JSON_AT + 4) {
-      this.#head = headOf(event, 0);
-      this.#tail = tailOf(event, last);
+  #inspect(frames: Frames): WatchedFrames {
+    const taken: Buffer[] = [];
+    for (const event of eventsOf(frames)) {
+      const seen = this.#see(event);
+      if (seen.event !== null) taken.push(seen.event);
+      if (seen.sight !== GOING) return { frames: framesOf(taken), sight: seen.sight };
     }
-    return true;
+    return { frames: framesOf(taken), sight: GOING };
   }
 
-  see(frames: Frames): Sight {
-    const { bytes } = frames;
-    this.#finishes += countFinishes(bytes);
-    const isSuspicious = bytes.includes(ERROR) || bytes.includes(DONE);
-    return isSuspicious ? inspect(frames) : GOING;
+  #see(event: Buffer): SeenEvent {
+    const data = dataOf(event)?.trim();
+    if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
+    if (data === undefined) {
+      const outside = errorOutsideOfData(event);
+      return outside === null ? passing(event) : failed(outside);
+    }
+    const chunk = parseJson(data);
+    const error = isNamedError(event) ? describedError(chunk) : errorIn(chunk);
+    if (error !== null) return failed(error);
+    // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
+    if (!isObject(chunk)) return isHeavyJson(data) ? passing(event) : DROPPED;
+    const repaired = this.#repair.take(chunk);
+    switch (repaired.kind) {
+      case 'same':
+        this.#learn(event);
+        return passing(event);
+      case 'changed': {
+        const json = writeJson(repaired.chunk);
+        return json === null
+          ? failed(wordsOnly('an event nested too deep'))
+          : passing(eventWith(event, json));
+      }
+      case 'dropped':
+        return DROPPED;
+      case 'broken':
+        return failed(wordsOnly(repaired.detail));
+    }
   }
 
-  finished(): boolean {
-    return this.#finishes >= this.#choices;
+  /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */
+  #isWhole(): boolean {
+    return this.finished() || (this.#choices === Infinity && this.#repair.finished() > 0);
   }
 
-  /** It comes with the finish reason or after it, so no other event is searched for it. */
-  mayTellUsage(): boolean {
-    return this.#finishes > 0;
+  #learn(event: Buffer): void {
+    const last = jsonEnd(event, event.length);
+    const textAt = textStart(event);
+    if (textAt === -1 || last <= textAt + 4) return;
+    this.#head = headOf(event, 0);
+    this.#tail = tailOf(event, last);
+    this.#textAt = textAt;
   }
+}
+
+/** `event`: what the caller gets of it, if anything. */
+interface SeenEvent {
+  readonly event: Buffer | null;
+  readonly sight: Sight;
+}
+
+const passing = (event: Buffer): SeenEvent => ({ event, sight: GOING });
+const failed = (error: UpstreamError): SeenEvent => ({
+  event: null,
+  sight: { kind: 'error', error },
+});
+const DROPPED: SeenEvent = { event: null, sight: GOING };
+const DONE_SEEN: Sight = { kind: 'done' };
+const UNFINISHED_SEEN: SeenEvent = { event: null, sight: { kind: 'unfinished' } };
+
+/** llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109). */
+export function errorOutsideOfData(event: Buffer): UpstreamError | null {
+  const text = errorFieldOf(event);
+  return text === null ? null : readErrorBody(Buffer.from(text));
 }
 
 /** End of the event's last line. */
@@ -120,53 +199,32 @@ function tailOf(bytes: Buffer, end: number): number {
   return bytes.readUInt16LE(end - 2);
 }
 
-/** Counts `"finish_reason":` followed by anything but `null`. */
-function countFinishes(bytes: Buffer): number {
-  let count = 0;
-  let at = bytes.indexOf(FINISH);
-  while (at !== -1) {
-    const colon = skipBlanks(bytes, at + FINISH.length);
-    if (bytes[colon] === COLON && bytes[skipBlanks(bytes, colon + 1)] !== LETTER_N) count += 1;
-    at = bytes.indexOf(FINISH, at + FINISH.length);
+/** Where the quote stands with which the text of a chunk begins; -1 without text. */
+function textStart(event: Buffer): number {
+  for (const key of TEXTS) {
+    const at = event.indexOf(key);
+    const value = at === -1 ? -1 : valueAt(event, at + key.length);
+    if (value !== -1 && event[value] === QUOTE) return value;
   }
-  return count;
+  return -1;
+}
+
+/** Whether there is a `"finish_reason"` other than `null`. */
+function hasFinishReason(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(FINISH); at !== -1; at = bytes.indexOf(FINISH, at + FINISH.length)) {
+    if (bytes[valueAt(bytes, at + FINISH.length)] !== LETTER_N) return true;
+  }
+  return false;
+}
+
+/** The first byte of the value of the name that ends at `from`. */
+function valueAt(bytes: Buffer, from: number): number {
+  const colon = skipBlanks(bytes, from);
+  return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === 0x20) at += 1;
   return at;
-}
-
-/** Inspects only the events that contain one of the two words. */
-function inspect({ bytes, ends }: Frames): Sight {
-  let index = 0;
-  let nextError = -1;
-  let nextDone = -1;
-  for (let at = 0; at < bytes.length; at = ends[index++] ?? bytes.length) {
-    if (nextError < at) nextError = indexOrEnd(bytes, ERROR, at);
-    if (nextDone < at) nextDone = indexOrEnd(bytes, DONE, at);
-    const word = Math.min(nextError, nextDone);
-    if (word === bytes.length) return GOING;
-    while ((ends[index] ?? bytes.length) <= word) index += 1;
-    const start = ends[index - 1] ?? 0;
-    const event = bytes.subarray(start, ends[index]);
-    if (dataOf(event)?.trim() === '[DONE]') {
-      return { kind: 'done', end: ends[index] ?? bytes.length };
-    }
-    if (isError(event)) return { kind: 'error', end: start };
-  }
-  return GOING;
-}
-
-function indexOrEnd(bytes: Buffer, word: Buffer, from: number): number {
-  const at = bytes.indexOf(word, from);
-  return at === -1 ? bytes.length : at;
-}
-
-function isError(event: Buffer): boolean {
-  if (isNamedError(event)) return true;
-  if (!event.includes(ERROR_KEY)) return false;
-  const chunk = parseJson(dataOf(event) ?? '');
-  return isObject(chunk) && errorMessage(chunk) !== null;
 }

@@ -6,9 +6,10 @@ import { parseJson } from '../../platform/json.ts';
 import { type AnswerSeen, type Seen, sendAttempt } from './attempt.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
-import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
 import { bodyWithout } from './own-secrets.ts';
+import { saysLoading } from './refusals.ts';
+import { shownWords } from './shown-error.ts';
 
 export interface TestDeps {
   readonly http: HttpClient;
@@ -19,7 +20,6 @@ export interface TestDeps {
 const MAX_TOKENS = 16;
 /** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own time-out. */
 const MAX_TEST_MS = 30_000;
-const MAX_MESSAGE_LENGTH = 300;
 
 /** OpenAI's newer models refuse the older name, and most engines know no other. */
 const LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
@@ -57,6 +57,7 @@ async function once(
       endpoint: call.endpoint,
       request: call.write(false),
       mode: call.mode,
+      followsToolResult: () => false,
       deadline: startedAt + timeoutMs,
       hungAt: null,
       idleTimeoutMs: timeoutMs,
@@ -111,12 +112,8 @@ function refused(
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
-  const { reason, detail } = classify(seen, { upstream, endpoint }, nowMs);
-  const words = seen.kind === 'status' ? errorWords(bodyWithout(secrets, seen.body)) : null;
-  const isStarting = reason === 'busy' && words?.saysLoading === true;
-  const message = words === null || words.message === '' ? detail : words.message;
-  return {
-    reason: isStarting ? 'starting' : reason,
-    message: message.slice(0, MAX_MESSAGE_LENGTH),
-  };
+  const told = seen.kind === 'status' ? { ...seen, body: bodyWithout(secrets, seen.body) } : seen;
+  const { reason, detail, said } = classify(told, { upstream, endpoint }, nowMs);
+  const isStarting = reason === 'busy' && saysLoading({ message: said });
+  return { reason: isStarting ? 'starting' : reason, message: shownWords(said) || detail };
 }

@@ -173,7 +173,7 @@ describe('a call that need not be sent', () => {
       reason: 'rate_limited',
       mark: 'neutral',
       surfaced: { status: 429, code: 'upstream_rate_limited' },
-      fallBack: true,
+      fallBack: 'always',
       response: null,
       retryAfterMs: 30_000,
       detail: 'HTTP 429',

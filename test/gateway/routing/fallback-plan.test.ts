@@ -178,7 +178,7 @@ test('after a failure that must not fall back nothing is left, in turn or forced
   const first = plan.next();
   if (first === null) throw new Error('no call');
   expect(plan.hasFallback()).toBe(true);
-  plan.failed(first, { ...TIMED_OUT, fallBack: false });
+  plan.failed(first, { ...TIMED_OUT, fallBack: 'never' });
   expect([plan.next(), plan.hedge(() => true), plan.forceSoonest()]).toEqual([null, null, null]);
   expect([plan.ahead(), plan.hasFallback()]).toEqual([[], false]);
   expect(plan.outcomes(null).map(({ upstream }) => upstream)).toEqual(['local']);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAnswerScan } from '../../../main/gateway/upstream/answer-scan.ts';
-import { substanceOf } from '../../../main/gateway/upstream/completion.ts';
+import { substanceOf } from '../../../main/gateway/protocols/chat/content.ts';
 import { cut } from '../../support/pieces.ts';
 
 function judged(text: string, places: readonly number[]) {
@@ -55,10 +55,7 @@ test.each([
   ['{"choices":[{"message":{"content":"a"}}],"choices":[]}', 'nothing'],
   ['{"error":"x","error":null,"choices":[{"message":{"content":"a"}}]}', 'content'],
   ['{"choices":[{"message":{"content":""},"message":{"content":"a"}}]}', 'content'],
-  [
-    '{"ch\\u006fices":[{"mess\\u0061ge":{"content":"a"},"finish_reason":"\\u0065rror"}]}',
-    'nothing',
-  ],
+  ['{"ch\\u006fices":[{"mess\\u0061ge":{"content":"a"},"finish_reason":"\\u0065rror"}]}', 'error'],
   ['{"choices":[{"usage":{"content":"a"}}],"message":{"content":"a"}}', 'nothing'],
 ])('%s amounts to %s', (text, kind) => {
   expect(judged(text, [])).toBe(kind);

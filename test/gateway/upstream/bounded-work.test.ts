@@ -5,10 +5,10 @@ import {
   type BodyReader,
   createAnswerReader,
   createAssemblingReader,
+  createSniffingReader,
   createStreamReader,
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
-import { createSniffingReader } from '../../../main/gateway/upstream/answer-readers.ts';
 import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';
@@ -16,7 +16,8 @@ import { createFramer } from '../../../main/gateway/upstream/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
 import { watchParsing } from '../../support/parsing.ts';
 
-const FORMAT = CHAT_COMPLETIONS.answer;
+const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
+const RELAYED = { ...PLAN, mode: 'relay' } as const;
 const MEBIBYTE = 1024 * 1024;
 /** What a socket brings at a time. */
 const PIECE_BYTES = 65_536;
@@ -52,6 +53,7 @@ function* joined(...parts: readonly (string | Iterable<Buffer>)[]): Generator<Bu
 
 const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 const delta = (fields: unknown) => event({ choices: [{ delta: fields }] });
+const END = `${event({ choices: [{ delta: { content: 'end' }, finish_reason: 'stop' }] })}data: [DONE]\n\n`;
 
 /** Sizes are in MiB; an event of more than four is none. */
 const WORST: readonly [law: string, unit: string, inEvent: number][] = [
@@ -74,8 +76,8 @@ describe('the worst input is never parsed at once, however much of it comes', ()
         ? repeated(unit, 64 * MEBIBYTE)
         : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
     for (const create of [
-      () => createStreamReader(CHAT_STREAM, false),
-      () => createAssemblingReader(CHAT_STREAM, createAssembly()),
+      () => createStreamReader(CHAT_STREAM, RELAYED),
+      () => createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
     ]) {
       const seen = watchParsing();
       const progress = fed(create(), body());
@@ -100,15 +102,15 @@ describe('the worst input is never parsed at once, however much of it comes', ()
         repeated(unit, mebibytes * MEBIBYTE),
         `${close}}`,
       );
-    expect(fed(createAnswerReader(FORMAT, false), pieces(5)).kind).toBe('whole');
-    expect(fed(createAnswerReader(FORMAT, true), pieces(5)).kind).toBe('bad');
+    expect(fed(createAnswerReader(PLAN, false), pieces(5)).kind).toBe('whole');
+    expect(fed(createAnswerReader(PLAN, true), pieces(5)).kind).toBe('bad');
     expect(seen.chars).toBeLessThanOrEqual(64);
   });
 
   test('an answer over the limit, whatever it holds', () => {
     const seen = watchParsing();
     const answer = joined('{"choices":[],"x":"', repeated('x', 64 * MEBIBYTE), '"}');
-    expect(fed(createAnswerReader(FORMAT, false), answer).kind).toBe('bad');
+    expect(fed(createAnswerReader(PLAN, false), answer).kind).toBe('bad');
     expect(seen.chars).toBe(0);
   });
 
@@ -121,8 +123,8 @@ describe('the worst input is never parsed at once, however much of it comes', ()
   ])('%s, put together', (_law, unit) => {
     const seen = watchParsing();
     const whole = fed(
-      createAssemblingReader(CHAT_STREAM, createAssembly()),
-      joined(repeated(unit, 6 * MEBIBYTE), delta({ content: 'end' }), 'data: [DONE]\n\n'),
+      createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
+      joined(repeated(unit, 6 * MEBIBYTE), END),
     );
     expect(whole.kind).toBe('whole');
     expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
@@ -131,7 +133,7 @@ describe('the worst input is never parsed at once, however much of it comes', ()
   test('an error event of a million values, after the commit', () => {
     const seen = watchParsing();
     const bytes = Buffer.from(`data: {"error":[${'[],'.repeat(MEBIBYTE)}0]}\n\n`);
-    createStreamWatch(1).see({ bytes, ends: [bytes.length] });
+    createStreamWatch(1).take({ bytes, ends: [bytes.length] });
     expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
   });
 });
@@ -217,10 +219,10 @@ describe('work grows with the bytes', () => {
       return copy.apply(this, args);
     };
     try {
-      const json = () => createAnswerReader(FORMAT, false);
+      const json = () => createAnswerReader(PLAN, false);
       const reader = createSniffingReader({
         json,
-        events: () => createStreamReader(CHAT_STREAM, false),
+        events: () => createStreamReader(CHAT_STREAM, RELAYED),
       });
       for (let sent = 0; sent < 60_000; sent += 1) reader.push(Buffer.of(0x20));
       reader.push(Buffer.from('{'));

@@ -58,13 +58,16 @@ test('an endpoint without streams is never asked for one, nor assembled', () => 
 test.each([
   ['{"data":[{"embedding":[1]}]}', 'whole'],
   ['{"data":[]}', 'bad'],
-  ['{"data":[1],"error":{"message":"no"}}', 'bad'],
+  ['{"data":[1],"error":{"message":"no"}}', 'error'],
   ['{"data":[1],"error":null}', 'whole'],
   ['{"a":{"data":[1]}}', 'bad'],
   ['[1]', 'bad'],
   ['<html>', 'bad'],
 ])('an endpoint says what counts as content: %s is %s', (body, kind) => {
-  const reader = createAnswerReader(EMBEDDINGS.answer, false);
+  const reader = createAnswerReader(
+    { format: EMBEDDINGS.answer, followsToolResult: () => false },
+    false,
+  );
   const first = reader.push(Buffer.from(body));
   expect((first.kind === 'more' ? reader.end() : first).kind).toBe(kind);
 });

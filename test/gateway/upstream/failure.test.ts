@@ -19,6 +19,9 @@ test.each<[headers: Record<string, string>, ms: number | null]>([
   [{ 'retry-after-ms': '250', 'retry-after': '9' }, 250],
   [{ 'retry-after-ms': 'x', 'retry-after': '9' }, 9000],
   [{ 'retry-after-ms': '', 'retry-after': '9' }, 9000],
+  [{ 'retry-after': '6m0s' }, 360_000],
+  [{ 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1.5s' }, 1500],
+  [{ 'x-ratelimit-remaining-tokens': '7', 'x-ratelimit-reset-tokens': '1.5s' }, null],
 ])('%j means %j ms', (headers, ms) => {
-  expect(retryAfterMs(headers, NOW)).toBe(ms);
+  expect(retryAfterMs(headers, { retryAfterMs: null, headers: {} }, NOW)).toBe(ms);
 });

@@ -3,10 +3,15 @@ import { createFramer } from '../../../main/gateway/upstream/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
 import { chunk } from '../../support/upstream.ts';
 
-function seen(choices: number, ...events: readonly string[]) {
+/** What the caller gets of some events, and what they showed. */
+function watched(choices: number, ...events: readonly string[]) {
   const watch = createStreamWatch(choices);
   const frames = createFramer().push(Buffer.from(events.join('')));
-  return { sight: frames === null ? null : watch.see(frames), finished: watch.finished() };
+  if (frames === null) throw new Error('no event');
+  const taken = watch.take(frames);
+  expect(taken.frames.ends.at(-1) ?? 0).toBe(taken.frames.bytes.length);
+  const { sight } = taken;
+  return { text: taken.frames.bytes.toString(), sight: sight.kind, finished: watch.finished() };
 }
 
 const A = chunk({ content: 'a' });
@@ -18,7 +23,7 @@ function readable(...pieces: readonly string[]): string {
   return pieces
     .flatMap((piece) => framer.push(Buffer.from(piece)) ?? [])
     .map((frames) => {
-      const left = watch.readable(frames);
+      const { frames: left } = watch.take(frames);
       expect(left.ends.at(-1) ?? 0).toBe(left.bytes.length);
       return left.bytes.toString();
     })
@@ -48,9 +53,6 @@ test.each([
 test.each([
   ['a comment', ': hi\n\n'],
   ['a name alone', 'event: ping\n\n'],
-  ['[DONE]', 'data: [DONE]\n\n'],
-  ['[DONE] without a blank', 'data:[DONE]\n\n'],
-  ['an event named error that is no JSON', 'event: error\ndata: oh\n\n'],
   ['another chunk', 'data: {"choices":[],"usage":{"a":1}}\n\n'],
   ['an empty object', 'data: {}\n\n'],
   ['a chunk without a blank', 'data:{"id":1}\n\n'],
@@ -69,39 +71,64 @@ test('events of one shape are not parsed', () => {
   expect(parse).toHaveBeenCalledTimes(1);
 });
 
-test.each<[law: string, events: readonly string[], sight: unknown]>([
-  ['text goes on', [A, A], { kind: 'going' }],
-  ['[DONE] ends it there', [A, 'data: [DONE]\n\n', A], { kind: 'done', end: A.length + 14 }],
-  ['[DONE] without a blank', [A, 'data:[DONE]\n\n'], { kind: 'done', end: A.length + 13 }],
-  ['[DONE] inside the text is text', [chunk({ content: '[DONE]' })], { kind: 'going' }],
-  ['"error" inside the text is text', [chunk({ content: '{"error": "x"}' })], { kind: 'going' }],
-  ['an error of null is none', ['data: {"error":null,"choices":[]}\n\n'], { kind: 'going' }],
-  ['an error object', [A, 'data: {"error":{"message":"x"}}\n\n'], { kind: 'error', end: A.length }],
-  ['an error text', [A, 'data: {"error":"x"}\n\n', A], { kind: 'error', end: A.length }],
+const STOP = chunk({}, 'stop');
+const DONE = 'data: [DONE]\n\n';
+
+test.each<[law: string, events: readonly string[], text: string, sight: string]>([
+  ['text goes on', [A, A], A + A, 'going'],
+  ['[DONE] ends it there', [A, STOP, DONE, A], A + STOP + DONE, 'done'],
+  ['[DONE] without a blank', [STOP, 'data:[DONE]\n\n'], `${STOP}data:[DONE]\n\n`, 'done'],
+  ['[DONE] without a finish reason ends no answer', [A, DONE, A], A, 'unfinished'],
   [
-    'an event named error',
-    [A, 'event: error\ndata: {"message":"x"}\n\n'],
-    { kind: 'error', end: A.length },
+    '[DONE] inside the text is text',
+    [chunk({ content: '[DONE]' })],
+    chunk({ content: '[DONE]' }),
+    'going',
   ],
   [
-    'an event named error that is no JSON',
-    [A, 'event:error\ndata: oh\n\n'],
-    { kind: 'error', end: A.length },
+    '"error" inside the text is text',
+    [chunk({ content: '{"error": "x"}' })],
+    chunk({ content: '{"error": "x"}' }),
+    'going',
   ],
   [
-    'what comes first decides',
-    ['data: [DONE]\n\n', 'data: {"error":"x"}\n\n'],
-    { kind: 'done', end: 14 },
+    'an error of null is none',
+    ['data: {"error":null,"choices":[]}\n\n'],
+    'data: {"error":null,"choices":[]}\n\n',
+    'going',
   ],
-])('%s', (_law, events, sight) => {
-  expect(seen(1, ...events).sight).toEqual(sight);
+  ['an error object', [A, 'data: {"error":{"message":"x"}}\n\n'], A, 'error'],
+  ['an error text', [A, 'data: {"error":"x"}\n\n', A], A, 'error'],
+  ['an error beside the choices', [A, 'data: {"choices":[],"error":{"code":502}}\n\n'], A, 'error'],
+  ['an error without the key', [A, 'data: {"object":"error","message":"x"}\n\n'], A, 'error'],
+  ['an event named error', [A, 'event: error\ndata: {"message":"x"}\n\n'], A, 'error'],
+  ['an event named error that is no JSON', [A, 'event:error\ndata: oh\n\n'], A, 'error'],
+  [
+    'an error in a field of its own',
+    [A, 'error: {"code":400,"message":"x"}\n\n', DONE],
+    A,
+    'error',
+  ],
+  ['a finish reason that says it broke off', [A, chunk({}, 'abort'), DONE], A, 'error'],
+  ['what comes first decides', [STOP, DONE, 'data: {"error":"x"}\n\n'], STOP + DONE, 'done'],
+])('%s', (_law, events, text, sight) => {
+  expect(watched(1, ...events)).toMatchObject({ text, sight });
 });
 
 test.each<[law: string, choices: number, events: readonly string[], finished: boolean]>([
   ['a null is no finish reason', 1, [chunk({ content: 'a' })], false],
   ['a finish reason finishes', 1, [chunk({}, 'stop')], true],
-  ['blanks around the colon do not matter', 1, ['data: {"finish_reason" : "stop"}\n\n'], true],
-  ['nor around null', 1, ['data: {"finish_reason" : null}\n\n'], false],
+  [
+    'blanks around the colon do not matter',
+    1,
+    ['data: {"choices":[{"finish_reason" : "stop"}]}\n\n'],
+    true,
+  ],
+  ['nor around null', 1, ['data: {"choices":[{"finish_reason" : null}]}\n\n'], false],
+  ['an empty text is none', 1, [chunk({ content: 'a' }, '')], false],
+  ['nor is the text "null"', 1, [chunk({ content: 'a' }, 'null')], false],
+  ['a word that only this engine knows is one', 1, [chunk({}, 'eos')], true],
+  ['the same choice finishes once', 2, [chunk({}, 'stop'), chunk({}, 'stop')], false],
   [
     'the words inside the text do not count',
     1,
@@ -109,7 +136,7 @@ test.each<[law: string, choices: number, events: readonly string[], finished: bo
     false,
   ],
   ['each choice needs its own', 2, [chunk({}, 'stop')], false],
-  ['two choices finish with two', 2, [chunk({}, 'stop'), chunk({}, 'length')], true],
+  ['two choices finish with two', 2, [STOP, STOP.replace('"index":0', '"index":1')], true],
 ])('%s', (_law, choices, events, finished) => {
-  expect(seen(choices, ...events).finished).toBe(finished);
+  expect(watched(choices, ...events).finished).toBe(finished);
 });

@@ -7,7 +7,7 @@ import {
   callUpstream,
 } from '../../routing/retry.ts';
 import type { RequestContext } from '../../routing/router.ts';
-import type { AnswerMode } from '../../upstream/answer-readers.ts';
+import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { askingForUsage, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
@@ -80,7 +80,7 @@ export async function resumeAnswer(
     if (end.kind !== 'failed') return end;
     const failure = asFallback(end.failure);
     plan.failed(dispatch, failure);
-    if (!failure.fallBack) return NOT_RESUMED;
+    if (failure.fallBack === 'never') return NOT_RESUMED;
   }
 }
 
@@ -139,7 +139,7 @@ function isModelAccepted(broken: UpstreamCall, model: string, { config }: Reques
 /** Rejecting a partial answer says nothing about the request itself; refusing the caller's key does. */
 function asFallback(failure: Failure): Failure {
   const isRefusal = failure.reason === 'http_401' || failure.reason === 'http_403';
-  return isRefusal ? failure : { ...failure, fallBack: true };
+  return isRefusal ? failure : { ...failure, fallBack: 'always' };
 }
 
 /** A request for the rest of the answer. */

@@ -1,13 +1,13 @@
 import { isObject } from '#shared/objects.ts';
-import { isHeavyJson, parseJson } from '../../../platform/json.ts';
-import { errorMessage, writeJson } from '../../upstream/completion.ts';
+import { isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
+import { errorIn } from '../../protocols/upstream-error.ts';
 import {
   dataOf,
   eventsOf,
+  eventWith,
   type Frames,
   framesOf,
   isNamedError,
-  otherLines,
 } from '../../upstream/sse.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
 import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
@@ -50,7 +50,7 @@ function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | st
   // The relay drops unreadable events too; missing text then shows as a difference.
   if (!isObject(chunk))
     return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
-  if (errorMessage(chunk) !== null) return [event];
+  if (errorIn(chunk) !== null) return [event];
   const spliced = chunks.take(chunk);
   return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);
 }
@@ -64,8 +64,8 @@ function spliceEnd(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | stri
 
 function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string {
   if (chunk === null) return [];
-  const bytes = withData(event, chunk);
-  return bytes === null ? 'the new answer is nested too deep' : [bytes];
+  const json = writeJson(chunk);
+  return json === null ? 'the new answer is nested too deep' : [eventWith(event, json)];
 }
 
 export interface SplicePlan {
@@ -138,13 +138,6 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
 /** Only answers with one choice are resumed. */
 function isFirstChoice(choice: unknown): choice is Chunk {
   return isObject(choice) && (choice['index'] ?? 0) === 0;
-}
-
-/** An event with other data; its other lines (a name, a comment) stay. Null if the data is nested too deep. */
-function withData(event: Buffer, data: unknown): Buffer | null {
-  const json = writeJson(data);
-  if (json === null) return null;
-  return Buffer.concat([otherLines(event), Buffer.from(`data: ${json}\n\n`)]);
 }
 
 /**

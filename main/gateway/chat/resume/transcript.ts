@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../../platform/json.ts';
-import { errorMessage } from '../../upstream/completion.ts';
+import { endOf } from '../../protocols/chat/finish.ts';
+import { errorIn } from '../../protocols/upstream-error.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
 
 /** The sent part of an answer that broke off and can be resumed. */
@@ -136,7 +137,7 @@ function addEvent(draft: Draft, event: Buffer): Obstacle | null {
   if (data === '') return null;
   if (data === '[DONE]') return 'finished';
   const chunk = parseJson(data);
-  if (!isObject(chunk) || errorMessage(chunk) !== null) return 'unreadable';
+  if (!isObject(chunk) || errorIn(chunk) !== null) return 'unreadable';
   const choices = chunk['choices'];
   if (!Array.isArray(choices) || choices.length === 0) return null;
   if (choices.length > 1) return 'several_choices';
@@ -149,7 +150,7 @@ function addEvent(draft: Draft, event: Buffer): Obstacle | null {
 function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
   const { index, finish_reason: finishReason, delta } = choice;
   if (typeof index === 'number' && index !== 0) return 'several_choices';
-  if (finishReason !== null && finishReason !== undefined) return 'finished';
+  if (endOf(finishReason) !== null) return 'finished';
   return isObject(delta) ? addDelta(draft, delta) : null;
 }
 

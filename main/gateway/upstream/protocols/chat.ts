@@ -1,7 +1,9 @@
-import { errorBody, type GatewayError } from '../../http/errors.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
-import { isLastChunk, substanceOf } from '../completion.ts';
+import { isLastChunk, substanceOf } from '../../protocols/chat/content.ts';
+import { createEmptyAnswer } from '../../protocols/chat/empty-answer.ts';
 import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
 import {
   MAX_BYTES_AT_ONCE,
@@ -17,6 +19,7 @@ import { requiresList } from './fields.ts';
 export const CHAT_STREAM: StreamFormat = {
   judge: substanceOf,
   isLastChunk,
+  createEmptyAnswer,
   createWatch: createStreamWatch,
   createAssembly,
   asksForUsage: true,
@@ -43,33 +46,37 @@ function asks(bytes: Buffer, members: readonly Member[]): Asked {
   return {
     choices: typeof n === 'number' && n > 1 ? n : 1,
     isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(bytes, members),
+    followsToolResult: () => ['tool', 'function'].includes(lastRole(bytes, members)),
   };
 }
 
+/** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
+const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];
+
+/**
+ * In a whole answer llama.cpp repeats a last message of the assistant, which it is to continue, and in a stream it
+ * does not (tools/server, b11669), so only the upstream's own whole answer is right.
+ */
 function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
-  const keys = ['logprobs', 'audio', 'modalities', 'stream'];
-  const [logprobs, audio, modalities, stream] = smallValuesOf(bytes, members, keys);
+  const [modalities, stream] = smallValuesOf(bytes, members, ['modalities', 'stream']);
   return (
-    (logprobs === undefined || logprobs === null || logprobs === false) &&
-    (audio === undefined || audio === null) &&
+    smallValuesOf(bytes, members, PER_TOKEN).every((value) => (value ?? false) === false) &&
     modalities !== TOO_LONG &&
     (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
-    (stream === true || !isBegun(bytes, members))
+    (stream === true || lastRole(bytes, members) !== 'assistant')
   );
 }
 
-/**
- * Whether the last message is the assistant's, for the upstream to continue. In a whole answer llama.cpp repeats
- * it and in a stream it does not (tools/server, b11669), so only the upstream's own whole answer is right.
- */
-function isBegun(bytes: Buffer, members: readonly Member[]): boolean {
+/** The role of the last message; empty if it is too long to be looked at, or has none. */
+function lastRole(bytes: Buffer, members: readonly Member[]): string {
   const last = members.find(({ key }) => key === 'messages')?.last ?? null;
-  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return false;
+  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return '';
   const message = bytes.subarray(last.start, last.end);
-  return smallValueOf(message, topLevelMembers(message), 'role') === 'assistant';
+  const role = smallValueOf(message, topLevelMembers(message), 'role');
+  return typeof role === 'string' ? role : '';
 }
 
 /** An error object in place of a chunk, without a `[DONE]` after it. */
-function errorChunk(error: GatewayError): string {
+function errorChunk(error: HttpError): string {
   return `data: ${JSON.stringify(errorBody(error, 'openai'))}\n\n`;
 }

@@ -1,8 +1,11 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf, parseJson } from '../../../platform/json.ts';
+import { listOf, parseJson, writeJson } from '../../../platform/json.ts';
+import { isLastChunk } from '../../protocols/chat/content.ts';
+import { type End, endOf } from '../../protocols/chat/finish.ts';
+import { CONTENT, NOTHING, type Substance } from '../../protocols/substance.ts';
+import { errorIn, wordsOnly } from '../../protocols/upstream-error.ts';
 import type { Assembly } from '../assembly.ts';
-import { errorMessage, isLastChunk, type Substance, writeJson } from '../completion.ts';
-import { type ApiEndpoint, type Asked, pathsOf } from '../endpoint.ts';
+import { type ApiEndpoint, type Asked, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { isText, type Member, smallValueOf, smallValuesOf } from '../json-members.ts';
 import { CHAT_STREAM } from './chat.ts';
 import { requiresTextOrList } from './fields.ts';
@@ -17,7 +20,13 @@ export const COMPLETIONS: ApiEndpoint = {
   asks,
   answer: {
     createScan: () => createMemberScan({ choices: LIST }),
-    stream: { ...CHAT_STREAM, judge, createAssembly: createTextAssembly, asEvents },
+    stream: {
+      ...CHAT_STREAM,
+      judge,
+      createEmptyAnswer: () => null,
+      createAssembly: createTextAssembly,
+      asEvents,
+    },
     takesBytes: false,
   },
   isResumable: false,
@@ -31,7 +40,7 @@ function asks(bytes: Buffer, members: readonly Member[]): Asked {
   const [n, logprobs] = smallValuesOf(bytes, members, ['n', 'logprobs']);
   const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
   const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;
-  return { choices, isAssemblable };
+  return { ...ONE_WHOLE, choices, isAssemblable };
 }
 
 function promptCount(bytes: Buffer, members: readonly Member[]): number {
@@ -45,12 +54,10 @@ function promptCount(bytes: Buffer, members: readonly Member[]): number {
 
 /** An editor's completion may rightly be empty, so a finish reason is content as well. */
 function judge(value: unknown): Substance {
-  if (!isObject(value)) return { kind: 'error', message: 'not a JSON object' };
-  const message = errorMessage(value);
-  if (message !== null) return { kind: 'error', message };
-  const choices: unknown = value['choices'];
-  const isGiven = Array.isArray(choices) && choices.some(hasText);
-  return { kind: isGiven || isLastChunk(value) ? 'content' : 'nothing' };
+  const error = errorIn(value);
+  if (error !== null) return { kind: 'error', error };
+  if (!isObject(value)) return { kind: 'error', error: wordsOnly('not a JSON object') };
+  return listOf(value['choices']).some(hasText) || isLastChunk(value) ? CONTENT : NOTHING;
 }
 
 function hasText(choice: unknown): boolean {
@@ -69,13 +76,13 @@ function createTextAssembly(): Assembly {
   const top: Json = {};
   const choice: Json = { index: 0, logprobs: null };
   let text = '';
-  let finishReason: unknown = null;
+  let finishReason: End = null;
 
   function addChoice(part: unknown): void {
     if (!isObject(part)) return;
     const { text: more, finish_reason: reason, index: _index, ...others } = part;
     if (typeof more === 'string') text += more;
-    finishReason = reason ?? finishReason;
+    finishReason = endOf(reason) ?? finishReason;
     Object.assign(choice, others);
   }
 

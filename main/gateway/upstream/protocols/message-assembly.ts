@@ -1,7 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../../platform/json.ts';
+import { parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
-import { writeJson } from '../completion.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { errorBody, type GatewayError } from '../../http/errors.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import { errorBody } from '../../http/errors.ts';
 import { countTokens } from '../../translation/messages/count-tokens.ts';
 import { MESSAGES as MESSAGES_TRANSLATION } from '../../translation/messages/messages.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
@@ -23,13 +24,14 @@ export const MESSAGES: ApiEndpoint = {
   ...COMMON,
   paths: pathsOf('/messages'),
   upstreamPath: '/messages',
-  asks: () => ({ choices: 1, isAssemblable: () => true }),
+  asks: () => ({ ...ONE_WHOLE, isAssemblable: () => true }),
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: ANY_LIST }),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && chunk['type'] === 'message_stop',
+      createEmptyAnswer: () => null,
       createWatch: () => createTypedWatch(ENDS),
       createAssembly: createMessageAssembly,
       asksForUsage: false,
@@ -76,6 +78,6 @@ function isFilled([key, value]: readonly [string, unknown]): boolean {
   return key !== 'type' && value !== '' && value !== null;
 }
 
-function errorEvent(error: GatewayError): string {
+function errorEvent(error: HttpError): string {
   return `event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic'))}\n\n`;
 }

@@ -1,9 +1,10 @@
 import { isObject } from '#shared/objects.ts';
-import { errorBody, type GatewayError } from '../../http/errors.ts';
+import { writeJson } from '../../../platform/json.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import { errorBody } from '../../http/errors.ts';
 import { RESPONSES as RESPONSES_TRANSLATION } from '../../translation/responses/responses.ts';
 import type { Assembly } from '../assembly.ts';
-import { writeJson } from '../completion.ts';
-import { type ApiEndpoint, pathsOf } from '../endpoint.ts';
+import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { smallValueOf } from '../json-members.ts';
 import { anyBody } from './fields.ts';
 import { ANY_LIST, createMemberScan } from './member-scan.ts';
@@ -22,7 +23,7 @@ export const RESPONSES: ApiEndpoint = {
   checkBody: anyBody,
   // A request that runs in the background is answered before its response is complete.
   asks: (bytes, members) => ({
-    choices: 1,
+    ...ONE_WHOLE,
     isAssemblable: () => smallValueOf(bytes, members, 'background') !== true,
   }),
   answer: {
@@ -31,6 +32,7 @@ export const RESPONSES: ApiEndpoint = {
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && ENDS.done.includes(String(chunk['type'])),
+      createEmptyAnswer: () => null,
       createWatch: () => createTypedWatch(ENDS),
       createAssembly: createResponseAssembly,
       asksForUsage: false,
@@ -75,7 +77,7 @@ function createResponseAssembly(): Assembly {
 }
 
 /** With the fields of the event, and `error`, which OpenAI's clients throw on. */
-function errorEvent(error: GatewayError): string {
+function errorEvent(error: HttpError): string {
   const { error: inner, src } = errorBody(error, 'openai');
   const { message, code, param } = inner;
   const data = { type: 'error', sequence_number: 0, code, message, param, error: inner, src };

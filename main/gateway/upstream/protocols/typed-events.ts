@@ -1,8 +1,15 @@
 import { isObject } from '#shared/objects.ts';
-import { errorMessage, type Substance } from '../completion.ts';
+import { CONTENT, NOTHING, type Substance } from '../../protocols/substance.ts';
+import {
+  describedError,
+  errorIn,
+  type UpstreamError,
+  wordsOnly,
+} from '../../protocols/upstream-error.ts';
+import { memberOf, parseJson } from '../../../platform/json.ts';
 import { smallValueOf, topLevelMembers } from '../json-members.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from '../sse.ts';
-import type { Sight, StreamWatch } from '../stream-inspector.ts';
+import { GOING, type StreamWatch, type WatchedFrames } from '../stream-inspector.ts';
 
 /** The types of the events that end a stream, of protocols whose events have a `type`. */
 export interface TypedEnds {
@@ -10,7 +17,6 @@ export interface TypedEnds {
   readonly failed: readonly string[];
 }
 
-const GOING: Sight = { kind: 'going' };
 const LF = 0x0a;
 const BLANK = 0x20;
 const OPEN_BRACE = 0x7b;
@@ -23,31 +29,52 @@ export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
   const failures = new Set(failed);
   const ends = new Set([...done, ...failed]);
 
-  function inspect(frames: Frames): Sight {
+  function inspect(frames: Frames): WatchedFrames {
     let start = 0;
-    for (const end of frames.ends) {
+    for (const [index, end] of frames.ends.entries()) {
       const event = frames.bytes.subarray(start, end);
       const type = words.some((word) => event.includes(word)) ? typeOf(event) : null;
       if (type !== null && ends.has(type)) {
-        return failures.has(type) ? { kind: 'error', end: start } : { kind: 'done', end };
+        return failures.has(type)
+          ? { frames: first(frames, index), sight: { kind: 'error', error: errorOf(event) } }
+          : { frames: first(frames, index + 1), sight: { kind: 'done' } };
       }
       start = end;
     }
-    return GOING;
+    return { frames, sight: GOING };
   }
 
   return {
-    readable(frames) {
-      const [only, second] = frames.ends;
-      if (only !== undefined && second === undefined && isReadable(frames.bytes)) return frames;
-      const events = eventsOf(frames);
-      return events.every(isReadable) ? frames : framesOf(events.filter(isReadable));
+    take(all) {
+      const frames = readable(all);
+      return words.some((word) => frames.bytes.includes(word))
+        ? inspect(frames)
+        : { frames, sight: GOING };
     },
-    see: (frames) => (words.some((word) => frames.bytes.includes(word)) ? inspect(frames) : GOING),
     // Without its last event an answer is not whole: it carries the result.
     finished: () => false,
     mayTellUsage: () => true,
   };
+}
+
+/** Drops events that are not JSON objects, on which a client's parser would throw. */
+function readable(frames: Frames): Frames {
+  const [only, second] = frames.ends;
+  if (only !== undefined && second === undefined && isReadable(frames.bytes)) return frames;
+  const events = eventsOf(frames);
+  return events.every(isReadable) ? frames : framesOf(events.filter(isReadable));
+}
+
+const first = ({ bytes, ends }: Frames, count: number): Frames => ({
+  bytes: bytes.subarray(0, ends[count - 1] ?? 0),
+  ends: ends.slice(0, count),
+});
+
+const errorOf = (event: Buffer): UpstreamError => errorOfTyped(parseJson(dataOf(event) ?? ''));
+
+/** Responses tells an error flat, or within the response that failed. */
+function errorOfTyped(value: unknown): UpstreamError {
+  return errorIn(value) ?? errorIn(memberOf(value, 'response')) ?? describedError(value);
 }
 
 /** By the braces around the data, as these events are objects; without data there is nothing to be parsed. */
@@ -77,11 +104,12 @@ export function judgeTyped(
   { failed }: TypedEnds,
   hasContent: (type: string, value: Readonly<Record<string, unknown>>) => boolean,
 ): Substance {
-  if (!isObject(value)) return { kind: 'error', message: 'not a JSON object' };
-  const message = errorMessage(value);
-  const type = value['type'];
-  if (message !== null || typeof type !== 'string' || failed.includes(type)) {
-    return { kind: 'error', message: message ?? 'an event of no known type' };
-  }
-  return { kind: hasContent(type, value) ? 'content' : 'nothing' };
+  const error = errorIn(value);
+  if (error !== null) return { kind: 'error', error };
+  if (!isObject(value)) return { kind: 'error', error: wordsOnly('not a JSON object') };
+  const { type } = value;
+  if (typeof type !== 'string')
+    return { kind: 'error', error: wordsOnly('an event of no known type') };
+  if (failed.includes(type)) return { kind: 'error', error: errorOfTyped(value) };
+  return hasContent(type, value) ? CONTENT : NOTHING;
 }

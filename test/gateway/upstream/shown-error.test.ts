@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
-import { shownError } from '../../../main/gateway/upstream/error-words.ts';
+import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
 
 function shown(message: string, content: string, headers: readonly string[] = []): string {
   const body = Buffer.from(JSON.stringify({ error: { message } }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { substanceOf } from '../../../main/gateway/upstream/completion.ts';
+import { substanceOf } from '../../../../main/gateway/protocols/chat/content.ts';
 
 const delta = (fields: unknown, more = {}) => ({ choices: [{ index: 0, delta: fields, ...more }] });
 const message = (fields: unknown) => ({ choices: [{ index: 0, message: fields }] });
@@ -18,7 +18,14 @@ test.each<[value: unknown, kind: string]>([
   [delta({ tool_calls: [] }), 'nothing'],
   [delta({ function_call: { name: 'f' } }), 'content'],
   [delta({ content: [{ type: 'text', text: 'a' }] }), 'content'],
-  [delta({ content: 'a' }, { finish_reason: 'error' }), 'nothing'],
+  [delta({ content: 'a' }, { finish_reason: 'error' }), 'error'],
+  [delta({ content: 1 }), 'content'],
+  [delta({ tool_calls: { function: { name: 'f' } } }), 'content'],
+  [{ object: 'error', message: 'x' }, 'error'],
+  [{ base_resp: { status_code: 1008 } }, 'error'],
+  [{ base_resp: { status_code: 0 }, ...delta({ content: 'a' }) }, 'content'],
+  [{ result: null, success: false, errors: [{ message: 'x' }] }, 'error'],
+  [[{ error: { message: 'x' } }], 'error'],
   [message({ role: 'assistant', content: 'a' }), 'content'],
   [message({ role: 'assistant', content: null, tool_calls: [{ id: 'x' }] }), 'content'],
   [message({ role: 'assistant', audio: { id: 'a' } }), 'content'],

@@ -1,0 +1,127 @@
+import { isObject } from '#shared/objects.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
+
+/** A piece of a tool call, or a whole one. */
+export interface CallPiece {
+  /** Null where the upstream sends none. */
+  readonly index: number | string | null;
+  readonly id: string;
+  readonly name: string;
+  /** JSON, or a part of it. */
+  readonly arguments: string;
+}
+
+/** The pieces in `tool_calls` of a delta or a message: TGI up to 3.1 sends one instead of a list (huggingface/text-generation-inference#2949). */
+export function callsIn(toolCalls: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return (isObject(toolCalls) ? [toolCalls] : listOf(toolCalls)).filter(isObject);
+}
+
+export function callPieceOf(call: Readonly<Record<string, unknown>>): CallPiece {
+  const { index, id } = call;
+  const name = memberOf(call, 'function', 'name');
+  return {
+    index: typeof index === 'number' || typeof index === 'string' ? index : null,
+    id: typeof id === 'string' ? id : '',
+    name: typeof name === 'string' ? name : '',
+    arguments: argumentsText(memberOf(call, 'function', 'arguments')),
+  };
+}
+
+/** Some engines send an object instead of its JSON: llama.cpp early in 2026 (ggml-org/llama.cpp#20198), TGI. */
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isObject(value) ? JSON.stringify(value) : '';
+}
+
+/** Which call of an answer a piece belongs to. */
+export type CallPlace =
+  | { readonly kind: 'place'; readonly place: number; readonly isNew: boolean }
+  /** The arguments of two calls, and nothing that tells whose they are. */
+  | { readonly kind: 'mixed_up' };
+
+/** Tells the calls of an answer apart. */
+export interface CallOrder {
+  placeOf(piece: CallPiece): CallPlace;
+}
+
+interface KnownCall {
+  readonly place: number;
+  name: string;
+  id: string;
+  readonly progress: JsonProgress;
+}
+
+const MIXED_UP: CallPlace = { kind: 'mixed_up' };
+
+/**
+ * An id goes before an index: Ollama up to 0.20 sends `index: 0` with every call of a batch (ollama/ollama#15457), Gemini
+ * sends no index (THU-MAIC/OpenMAIC#1556). A new id without a name does not begin a call: older vLLM invented one for
+ * each piece. Work is linear in the arguments.
+ */
+export function createCallOrder(): CallOrder {
+  const byId = new Map<string, KnownCall>();
+  const byIndex = new Map<number | string, KnownCall>();
+  let latest: KnownCall | null = null;
+  let count = 0;
+
+  function known({ id, index, name }: CallPiece): KnownCall | null {
+    const named = id === '' ? undefined : byId.get(id);
+    if (named !== undefined) return named;
+    const at = (index === null ? latest : byIndex.get(index)) ?? null;
+    if (at === null || name === '') return at;
+    // Some hosts repeat the name with each piece (lobehub/lobehub#11219), and only the first time with an id.
+    const isAnother = id !== '' ? at.id !== '' : at.name !== '' && at.progress.isWhole();
+    return isAnother || (index === null && at.name !== name && at.name !== '') ? null : at;
+  }
+
+  function begun({ id, name }: CallPiece): KnownCall {
+    const call = { place: count, id, name, progress: createJsonProgress() };
+    count += 1;
+    return call;
+  }
+
+  return {
+    placeOf(piece) {
+      const { id, index } = piece;
+      const before = known(piece);
+      if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return MIXED_UP;
+      const call = before ?? begun(piece);
+      if (call.name === '') call.name = piece.name;
+      if (call.id === '') call.id = id;
+      if (id !== '' && id === call.id) byId.set(id, call);
+      if (index !== null) byIndex.set(index, call);
+      latest = call;
+      call.progress.add(piece.arguments);
+      return { kind: 'place', place: call.place, isNew: before === null };
+    },
+  };
+}
+
+/** Whether a JSON object that arrives in pieces is whole. */
+interface JsonProgress {
+  add(text: string): void;
+  isWhole(): boolean;
+}
+
+function createJsonProgress(): JsonProgress {
+  let depth = 0;
+  let hasBegun = false;
+  let isText = false;
+  let isEscaped = false;
+  return {
+    add(text) {
+      for (const character of text) {
+        if (isEscaped) isEscaped = false;
+        else if (isText) {
+          isEscaped = character === '\\';
+          isText = character !== '"';
+        } else if (character === '"') isText = true;
+        else if (character === '{' || character === '[') {
+          depth += 1;
+          hasBegun = true;
+        } else if (character === '}' || character === ']') depth -= 1;
+      }
+    },
+    isWhole: () => hasBegun && depth === 0 && !isText,
+  };
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { isObject } from '#shared/objects.ts';
+import { listOf } from '../../../platform/json.ts';
+import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
+import { endOf, standardReason } from './finish.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the caller gets of a chunk. */
+export type Repaired =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'changed'; readonly chunk: Json }
+  /** Nothing is left of it. */
+  | { readonly kind: 'dropped' }
+  /** The answer broke off, or cannot be told apart from another. */
+  | { readonly kind: 'broken'; readonly detail: string };
+
+/**
+ * Puts right what clients stumble over in the chunks of one answer, and leaves every chunk as it is that follows the
+ * format: calls that share an index or have none (see `createCallOrder`), a call without an id or with its name in a
+ * later piece, arguments as an object or none at all, a repeated id or name, which clients append; finish reasons
+ * that are none, unknown or said twice; an empty role; a digit as a number.
+ */
+export interface ChunkRepair {
+  take(chunk: Json): Repaired;
+  /** How many choices have their finish reason. */
+  finished(): number;
+}
+
+const SAME: Repaired = { kind: 'same' };
+const DROPPED: Repaired = { kind: 'dropped' };
+const MIXED_UP = 'tool calls that cannot be told apart';
+const TOO_MANY = 'too many tool calls or choices';
+
+/** Requests ask for a few; each takes memory. */
+const MAX_CALLS = 10_000;
+const MAX_CHOICES = 10_000;
+
+interface Call {
+  readonly id: string;
+  hasName: boolean;
+  hasArguments: boolean;
+  /** Arguments that came before the name. */
+  early: string;
+}
+
+interface Choice {
+  readonly order: CallOrder;
+  readonly calls: Call[];
+  isFinished: boolean;
+}
+
+export function createChunkRepair(): ChunkRepair {
+  const choices = new Map<unknown, Choice>();
+
+  function at(index: unknown): Choice {
+    const known = choices.get(index);
+    if (known !== undefined) return known;
+    const choice = { order: createCallOrder(), calls: [], isFinished: false };
+    choices.set(index, choice);
+    return choice;
+  }
+
+  return {
+    take(chunk) {
+      const before = listOf(chunk['choices']);
+      const after: unknown[] = [];
+      if (choices.size + before.length > MAX_CHOICES) return { kind: 'broken', detail: TOO_MANY };
+      for (const given of before) {
+        const fixed = isObject(given) ? repairedChoice(given, at(given['index'] ?? 0)) : given;
+        if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
+        if (fixed !== null) after.push(fixed);
+      }
+      if (after.length === before.length && after.every((each, n) => each === before[n]))
+        return SAME;
+      if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
+      return { kind: 'changed', chunk: { ...chunk, choices: after } };
+    },
+    finished: () => [...choices.values()].filter(({ isFinished }) => isFinished).length,
+  };
+}
+
+/** The choice itself where nothing was wrong; null if nothing is left of it; a text if the answer is broken. */
+function repairedChoice(given: Json, choice: Choice): Json | string | null {
+  const { delta, finish_reason: reason } = given;
+  const end = endOf(reason);
+  if (end === 'broken') return `the upstream broke off its answer: ${String(reason)}`;
+  const isRepeated = end !== null && choice.isFinished;
+  const isLast = end !== null && !isRepeated;
+  const said = isObject(delta) ? repairedDelta(delta, choice, isLast) : delta;
+  if (typeof said === 'string') return said;
+  choice.isFinished ||= isLast;
+  if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
+  const finish = isRepeated ? null : standardReason(reason);
+  return said === delta && (reason ?? null) === finish
+    ? given
+    : { ...given, delta: said, finish_reason: finish };
+}
+
+const isBlank = (value: unknown): boolean =>
+  isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
+
+function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
+  const { role, content, tool_calls: toolCalls } = delta;
+  const given = callsIn(toolCalls);
+  const calls: unknown[] = [];
+  for (const call of given) {
+    const fixed = repairedCall(call, choice);
+    if (typeof fixed === 'string') return fixed;
+    if (fixed !== null) calls.push(fixed);
+  }
+  if (isLast && choice.calls.some(({ hasName }) => !hasName)) return 'a tool call without a name';
+  if (isLast) calls.push(...withoutArguments(choice));
+  const isUsual =
+    calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
+  if (isUsual && role !== '' && typeof content !== 'number') return delta;
+  const { role: _role, tool_calls: _calls, ...others } = delta;
+  return {
+    ...(role === '' || role === undefined ? {} : { role }),
+    ...others,
+    ...(typeof content === 'number' ? { content: String(content) } : {}),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** As `repairedChoice`. */
+function repairedCall(call: Json, { order, calls }: Choice): Json | string | null {
+  const piece = callPieceOf(call);
+  const at = order.placeOf(piece);
+  if (at.kind === 'mixed_up') return MIXED_UP;
+  const { place } = at;
+  if (place >= MAX_CALLS) return TOO_MANY;
+  const known = (calls[place] ??= {
+    id: piece.id === '' ? `call_${randomUUID()}` : piece.id,
+    hasName: false,
+    hasArguments: false,
+    early: '',
+  });
+  const isFirst = !known.hasName;
+  if (isFirst && piece.name === '') {
+    known.early += piece.arguments;
+    return null;
+  }
+  known.hasName = true;
+  const text = known.early + piece.arguments;
+  known.early = '';
+  known.hasArguments ||= text !== '';
+  if (isUsualPiece(call, { isFirst, place, id: known.id, text })) return call;
+  const { id: _id, index: _index, type: _type, function: inner, ...others } = call;
+  const { name, arguments: _arguments, ...more } = isObject(inner) ? inner : {};
+  return {
+    index: place,
+    ...(isFirst ? { id: known.id, type: 'function' } : {}),
+    function: { ...(isFirst ? { name } : {}), ...more, arguments: text },
+    ...others,
+  };
+}
+
+interface FixedPiece {
+  /** It brings the name. */
+  readonly isFirst: boolean;
+  readonly place: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Id and name come once, with the first piece; arguments as text. */
+function isUsualPiece(call: Json, { isFirst, place, id, text }: FixedPiece): boolean {
+  const { name, arguments: args } = isObject(call['function']) ? call['function'] : {};
+  if (call['index'] !== place || (args ?? '') !== text) return false;
+  return isFirst ? call['id'] === id : isAbsent(call['id']) && isAbsent(name);
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+/** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
+function withoutArguments({ calls }: Choice): readonly Json[] {
+  return [...calls.entries()]
+    .filter(([, { hasName, hasArguments }]) => hasName && !hasArguments)
+    .map(([index]) => ({ index, function: { arguments: '{}' } }));
+}

@@ -1,0 +1,217 @@
+import { isObject } from '#shared/objects.ts';
+import { isTooDeep, listOf, memberOf, numberOf, parseJson } from '../../platform/json.ts';
+
+/**
+ * What an upstream says went wrong. Engines and hosts use at least nine shapes: OpenAI's and Anthropic's `error` object,
+ * Ollama's `error` text, `message` at the top (Mistral, Cohere), `detail` as text, list or object (FastAPI hosts),
+ * a list of `errors` (Cloudflare), an array (Google), MiniMax's `base_resp`, problem details (RFC 7807) and plain text.
+ */
+export interface UpstreamError {
+  /** Codes, types, statuses and reasons as they came; numbers as text, those of MiniMax behind `base_resp:`. */
+  readonly codes: readonly string[];
+  /** Empty if there are no words. */
+  readonly message: string;
+  readonly code: string | null;
+  readonly type: string | null;
+  /** The HTTP status that it names; null if it names none. An error behind a 200 has no other. */
+  readonly status: number | null;
+  /** The field that it is about; null if it names none. */
+  readonly param: string | null;
+  /** The wait that it asks for in its body, in milliseconds (Google's `RetryInfo`); null if it names none. */
+  readonly retryAfterMs: number | null;
+  /** Header values that OpenRouter repeats in the body. */
+  readonly headers: Json;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Some engines append the whole prompt; what went wrong stands in front of it. */
+const MAX_PARSED_BYTES = 64 * 1024;
+const MAX_TEXT_BYTES = 8192;
+
+const NOTHING_SAID: UpstreamError = {
+  codes: [],
+  message: '',
+  code: null,
+  type: null,
+  status: null,
+  param: null,
+  retryAfterMs: null,
+  headers: {},
+};
+
+/** The error in a parsed answer or event; null if it is none. */
+export function errorIn(value: unknown): UpstreamError | null {
+  const holder = holderIn(value);
+  return isObject(holder) && isError(holder) ? described(holder) : null;
+}
+
+function isError(value: Json): boolean {
+  const { error, base_resp: base } = value;
+  if (error !== undefined && error !== null && error !== false) return true;
+  // vLLM up to 0.9, and Mistral.
+  if (value['object'] === 'error') return true;
+  if (isObject(base) && (numberOf(base['status_code']) ?? 0) !== 0) return true;
+  return value['success'] === false && listOf(value['errors']).length > 0;
+}
+
+/** What a parsed error says, in whichever shape; for one that is known to be an error. */
+export function describedError(value: unknown): UpstreamError {
+  const holder = holderIn(value);
+  return isObject(holder) ? described(holder) : NOTHING_SAID;
+}
+
+/** What the body of an error response says. */
+export function readErrorBody(body: Buffer): UpstreamError {
+  // NVIDIA NIM begins a body that is no stream with it (BerriAI/litellm#4558).
+  const text = body.toString('utf8', 0, MAX_PARSED_BYTES).replace(/^\s*data:\s*/, '');
+  const parsed = body.length <= MAX_PARSED_BYTES ? parseJson(text) : undefined;
+  const holder = holderIn(parsed);
+  return isObject(holder)
+    ? described(holder)
+    : wordsOnly(withoutMarkup(text.slice(0, MAX_TEXT_BYTES)));
+}
+
+/** A proxy's error page may mention a model or a queue in its boilerplate, so its text is ignored. */
+function withoutMarkup(text: string): string {
+  return /<html|<!doctype/i.test(text) ? '' : text.trim();
+}
+
+/** Deeper ones are nobody's, and describing them would overflow the stack. */
+const MAX_LEVELS = 32;
+
+function described(outer: Json): UpstreamError {
+  if (isTooDeep(outer, MAX_LEVELS)) return wordsOnly('an error nested too deep');
+  const inner = innerOf(outer);
+  const details = detailsOf(inner);
+  const words = wordsOf(inner, outer);
+  const metadata = objectOf(inner['metadata']);
+  const holders = [inner, outer, metadata, inner['innererror'], ...details];
+  return {
+    codes: [...holders.flatMap(codesIn), ...words.flatMap(({ codes }) => codes)],
+    message: [...new Set(words.map(({ message }) => message))].join(': '),
+    code: codeIn(inner['code']) ?? codeIn(outer['code']),
+    type: codeIn(inner['type']),
+    status: statusOf(inner) ?? statusOf(outer) ?? firstOf(words, ({ status }) => status),
+    param:
+      typeof inner['param'] === 'string' ? inner['param'] : firstOf(words, ({ param }) => param),
+    retryAfterMs: retryInfoIn(details) ?? firstOf(words, ({ retryAfterMs }) => retryAfterMs),
+    headers: objectOf(metadata['headers']),
+  };
+}
+
+/** An error of which nothing but these words is known. */
+export const wordsOnly = (message: string): UpstreamError => ({ ...NOTHING_SAID, message });
+
+const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
+
+function firstOf<T>(
+  words: readonly UpstreamError[],
+  pick: (error: UpstreamError) => T | null,
+): T | null {
+  return words.map(pick).find((value) => value !== null) ?? null;
+}
+
+/** The object that holds code and words. */
+function innerOf(outer: Json): Json {
+  const { error, errors, base_resp: base, detail } = outer;
+  const held = [error, listOf(errors)[0], base, detail].find(isObject);
+  return held ?? outer;
+}
+
+/** What it says, and for OpenRouter what the host behind it said or why it refused. */
+function wordsOf(inner: Json, outer: Json): readonly UpstreamError[] {
+  const own = [inner['message'], inner['msg'], inner['status_msg'], inner['detail']];
+  const others = [outer['error'], outer['message'], outer['detail'], inner['title']];
+  const first = [...own, ...others]
+    .filter((each) => each !== inner)
+    .map(saying)
+    .find(hasWords);
+  const { raw, reasons } = objectOf(inner['metadata']);
+  return [first ?? NOTHING_SAID, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];
+}
+
+const hasWords = ({ message }: UpstreamError): boolean => message !== '';
+
+/** A text, which may be JSON (Mistral's 422, OpenRouter's `raw`), an object, or a list of fields with their faults (pydantic's). */
+function saying(value: unknown): UpstreamError {
+  if (typeof value === 'string') return nestedIn(value) ?? wordsOnly(value.trim());
+  if (Array.isArray(value)) return wordsOnly(value.map(fieldFault).join('; '));
+  return isObject(value) ? described(value) : NOTHING_SAID;
+}
+
+function fieldFault(entry: unknown): string {
+  const path = listOf(memberOf(entry, 'loc')).join('.');
+  const { message } = saying(memberOf(entry, 'msg') ?? memberOf(entry, 'type') ?? entry);
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+function nestedIn(text: string): UpstreamError | null {
+  if (!/^\s*[{[]/.test(text)) return null;
+  const holder = holderIn(parseJson(text));
+  return isObject(holder) ? described(holder) : null;
+}
+
+/** Google's errors come in an array. */
+const holderIn = (value: unknown): unknown => (Array.isArray(value) ? listOf(value)[0] : value);
+
+/** Google's `details`, and FastAPI's `detail` as a list. */
+function detailsOf(inner: Json): readonly unknown[] {
+  return [...listOf(inner['details']), ...listOf(inner['detail'])];
+}
+
+const CODE_FIELDS = ['code', 'type', 'status', 'error_type', 'reason'];
+
+function codesIn(holder: unknown): readonly string[] {
+  if (!isObject(holder)) return [];
+  const codes = CODE_FIELDS.map((field) => holder[field])
+    .filter(isCode)
+    .map(String);
+  const minimax = holder['status_code'];
+  return isCode(minimax) ? [...codes, `base_resp:${minimax}`] : codes;
+}
+
+const codeIn = (value: unknown): string | null => (isCode(value) ? String(value) : null);
+
+const isCode = (value: unknown): value is string | number =>
+  typeof value === 'string' || typeof value === 'number';
+
+/** Anthropic names no status behind a 200, but each of its types belongs to one (docs.anthropic.com, API errors). */
+const STATUS_BY_TYPE: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
+
+/** TGI's `http_status_code` is left out: behind a 200 it is 422, whatever the fault was. */
+function statusOf(holder: Json): number | null {
+  const named = [holder['code'], holder['status']].map(numberOf).find(isErrorStatus);
+  return named ?? STATUS_BY_TYPE.get(String(holder['type'])) ?? null;
+}
+
+const isErrorStatus = (status: number | null): status is number =>
+  status !== null && Number.isInteger(status) && status >= 400 && status < 600;
+
+/** As `34.074824224s` (googleapis/python-genai#2114). */
+function retryInfoIn(details: readonly unknown[]): number | null {
+  const delays = details.map((each) => durationMs(memberOf(each, 'retryDelay')));
+  return delays.find((ms) => ms !== null) ?? null;
+}
+
+const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+
+/** Milliseconds of a duration such as `6m0s`, `1.57s` or `120ms`; null for anything else. */
+export function durationMs(value: unknown): number | null {
+  if (typeof value !== 'string' || !/^(\d{1,9}(\.\d{1,12})?(h|ms|m|s))+$/.test(value)) return null;
+  let ms = 0;
+  for (const [, number, unit] of value.matchAll(/([\d.]+)(h|ms|m|s)/g))
+    ms += Number(number) * UNITS[unit as keyof typeof UNITS];
+  return ms;
+}

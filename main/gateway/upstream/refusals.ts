@@ -1,0 +1,322 @@
+import type { UpstreamError } from '../protocols/upstream-error.ts';
+
+/** What a refusal is about, as far as its codes or words say it. */
+export type Meaning =
+  /** This prompt is too long for this model. */
+  | 'context_length'
+  /** This request is too large for the body limit, the tokens a minute or the credits that are left. */
+  | 'request_too_large'
+  /** This model cannot read such input. */
+  | 'unsupported_input'
+  /** This model cannot do what the request uses: tools, thinking, a role, a parameter. */
+  | 'unsupported_feature'
+  /** This prompt was flagged. */
+  | 'moderation'
+  | 'rate_limited'
+  | 'quota'
+  | 'credentials'
+  | 'model_not_found'
+  /** There is no such endpoint. */
+  | 'no_endpoint'
+  /** Something that a request refers to by its id is missing. */
+  | 'no_object'
+  /** An agent could not reach its engine. */
+  | 'engine_gone';
+
+interface Refusal {
+  readonly meaning: Meaning;
+  /** Any of these as code, type, status or reason. */
+  readonly codes: readonly string[];
+  /** Any of these in the message; quantifiers are bounded, as the message comes from outside. */
+  readonly words: readonly RegExp[];
+  /** Of a 5xx only codes count: the words may be about anything that went wrong inside. */
+  readonly isNeverWordedAs5xx?: true;
+}
+
+/** A model's name in a message, with what may stand around it. */
+const NAME = String.raw`.{0,160}?`;
+
+/**
+ * How hosts and engines refuse, in order: the first that matches counts. Read by codes and by meaning rather than by
+ * one sentence, as the wording changes between versions. Each source shows the words; `test/upstreams` sends them.
+ */
+const REFUSALS: readonly Refusal[] = [
+  {
+    meaning: 'engine_gone',
+    codes: ['engine_unreachable'],
+    words: [],
+  },
+  {
+    meaning: 'context_length',
+    codes: [
+      'context_length_exceeded',
+      // llama.cpp
+      'exceed_context_size_error',
+      // GitHub Models (cline/cline#2115), GitHub Copilot, Z.ai (docs.z.ai, Errors)
+      'tokens_limit_reached',
+      'model_max_prompt_tokens_exceeded',
+      'model_context_window_exceeded',
+      '1261',
+    ],
+    words: [
+      // OpenAI, OpenRouter, vLLM, DeepSeek, llama.cpp, MiniMax, LiteLLM's exception by name.
+      /context[ _-]?(length|window|size|limit)|maximum context|context *window *exceeded/i,
+      // Anthropic, Fireworks, Ollama's cloud; Bedrock; Zhipu.
+      /(prompt|input) (is )?too long/i,
+      /prompt exceeds (the )?max(imum)? length/i,
+      // vLLM (input processing), TGI and Together (router/src/validation.rs), xAI, Gemini, Moonshot.
+      /(maximum|max) (model|prompt|input|sequence) length/i,
+      /`?inputs`? (tokens \+ `?max_new_tokens|must have less than)/i,
+      /input token count.{0,40} exceeds/i,
+      /exceeded model token limit|token limit exceeded|too many tokens/i,
+      // Groq and Cerebras, Mistral, GitHub Copilot, DashScope, SGLang.
+      /reduce the length of the (messages|prompt|input)/i,
+      /too large for model with \d+ maximum context/i,
+      /token count of \d+ exceeds the limit/i,
+      /range of input length should be/i,
+      /input (length|is) .{0,60}longer than the model/i,
+      // llama.cpp, for embeddings (tools/server).
+      /input .{0,40}too large to process/i,
+      // LM Studio.
+      /tokens to keep from the initial prompt|context the overflows/i,
+    ],
+  },
+  {
+    meaning: 'request_too_large',
+    codes: ['request_too_large', 'string_above_max_length'],
+    words: [
+      // OpenAI with 429, Groq with 413 (fork-dev/TrackerWin#2595): more than a minute's tokens at once.
+      /request too large/i,
+      // OpenRouter with 402 (openrouter.ai/docs, Errors): smaller requests still work.
+      /or fewer max_tokens|can only afford/i,
+      /(request|payload|body|entity).{0,30} too large|exceeds the maximum (allowed )?(request |payload |body )?size/i,
+    ],
+  },
+  {
+    meaning: 'unsupported_input',
+    codes: ['unsupported_input', 'invalid_image', 'image_not_supported'],
+    words: [
+      // llama.cpp, 500 (seen from 0.7.0, build 11669); also Moonshot, Mistral ("is not enabled") and xAI ("inputs").
+      /\b(image|audio|video|vision)s? inputs? (is|are) not (supported|enabled)/i,
+      /\b(image|audio|video|vision) input not supported/i,
+      // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
+      /unsupported content(\[\]\.| part )type/i,
+      // vLLM, 400 (vllm-project/vllm#19144), and if `--limit-mm-per-prompt` switches a kind off.
+      /is not a multimodal model/i,
+      /at most 0 (image|audio|video)\(s\)/i,
+      // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
+      /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
+      // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
+      /missing data required for image input/i,
+      // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
+      /does(n't| not) support (the )?(image|audio|video|vision|multimodal)/i,
+      // OpenRouter, 404 (openclaw/openclaw#99079).
+      /no endpoints found that support (image|audio|video|file) input/i,
+      // DeepSeek; OpenAI.
+      /unknown variant `?(image_url|input_audio|file)/i,
+      /image_url is only supported by certain models/i,
+      // Groq, for models that read text.
+      /messages\[?\.?\d*\]?.{0,20} content must be a string/i,
+    ],
+  },
+  {
+    meaning: 'unsupported_feature',
+    codes: ['unsupported_parameter', 'unsupported_value', 'tool_use_failed', 'model_not_supported'],
+    words: [
+      // Ollama ("does not support tools", "… thinking"; server/routes.go), Bedrock, DeepSeek, Together.
+      /does(n't| not) support (tools?|thinking|reasoning|function|response|structured|system|streaming|parallel|insert|chat)\b/i,
+      // vLLM (hidenobunagai/nvidia-nim-provider#2) and llama.cpp without a switch on their command lines.
+      /--enable-auto-tool-choice|--tool-call-parser|requires --jinja/i,
+      // OpenRouter, 404.
+      /no endpoints found that (can handle|support) (the |tool|require|structured)/i,
+      /(tool calling|tool use|function calling|tools?|response_format|json_schema|logprobs)`?'? (is|are) not (supported|available|enabled)/i,
+      /response_format.{0,30} (unavailable|not supported)/i,
+      // NVIDIA NIM, 500 (BerriAI/litellm#4558); Gemma at Gemini; templates in llama.cpp and vLLM.
+      /system role (is )?not supported|developer instruction is not enabled/i,
+      /roles must alternate|only user(,| and) .{0,20}assistant roles are supported|unexpected role|expected last role/i,
+      // OpenAI: "Unsupported parameter: 'temperature' is not supported with this model."
+      /is not supported (with|for|by|in) this model/i,
+    ],
+  },
+  {
+    meaning: 'moderation',
+    codes: [
+      'content_filter',
+      'content_policy_violation',
+      'ResponsibleAIPolicyViolation',
+      'invalid_prompt',
+      // DashScope; MiniMax; Zhipu.
+      'data_inspection_failed',
+      'DataInspectionFailed',
+      'base_resp:1026',
+      'base_resp:1027',
+      '1301',
+    ],
+    words: [
+      // OpenRouter with 403, OpenAI with 400.
+      /(was|were|been) flagged|flagged (as|for)/i,
+      // xAI with 403 (stanford-crfm/helm#3770), Azure, Anthropic.
+      /violates? (our |the )?(usage|content|safety)|usage (guidelines|polic)|content (management )?polic/i,
+      /blocked by (the |our )?content|content filter|safety system|SAFETY_CHECK/i,
+      // DeepSeek, Moonshot, DashScope.
+      /content exists risk|considered high risk|inappropriate content/i,
+    ],
+  },
+  {
+    meaning: 'rate_limited',
+    // Gemini calls a minute's limit a quota (dcdpr/jp#1061). Zhipu; MiniMax; Mistral (BerriAI/litellm, exception_mapping_utils.py).
+    codes: ['RESOURCE_EXHAUSTED', '1302', '1305', 'base_resp:1002', 'base_resp:1039', 'rate_limit'],
+    words: [/service tier capacity exceeded|flex tier capacity/i],
+  },
+  {
+    meaning: 'quota',
+    codes: [
+      'insufficient_quota',
+      'billing_error',
+      'billing_hard_limit_reached',
+      'billing_not_active',
+      'quota_exceeded',
+      // Moonshot; Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow; DashScope; one-api; Together; Novita.
+      'exceeded_current_quota_error',
+      '1113',
+      'base_resp:1008',
+      '30001',
+      'Arrearage',
+      'insufficient_user_quota',
+      'credit_limit',
+      'NOT_ENOUGH_BALANCE',
+    ],
+    words: [
+      // Anthropic, 400 (anthropics/claude-code#66314); DeepSeek; SiliconFlow.
+      /(credit )?balance (is )?(too low|insufficient|not enough)|insufficient (account )?(balance|credits?|funds|quota)/i,
+      /reached your specified .{0,20}usage limit/i,
+      /exceeded your (current|monthly).{0,20} (quota|credits?)/i,
+      // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
+      /used all available credits|monthly spending limit|spending limit|credit limit exceeded/i,
+      /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
+      // Zhipu and one-api, in Chinese.
+      /余额不足|额度不足|欠费/,
+    ],
+  },
+  {
+    meaning: 'credentials',
+    codes: [
+      'invalid_api_key',
+      'authentication_error',
+      'API_KEY_INVALID',
+      'UNAUTHENTICATED',
+      'account_deactivated',
+      'organization_restricted',
+      'base_resp:1004',
+      'base_resp:2049',
+    ],
+    words: [
+      // xAI with 400 (continuedev/continue#10778), Gemini with 400 (continuedev/continue#11336).
+      /(incorrect|invalid|expired|missing|wrong|revoked|no) (x-)?api[ -]?key/i,
+      /api key (is |was |has )?(not valid|invalid|expired|missing|required)|api key .{0,20}(leaked|revoked|disabled|deleted)/i,
+      /(organization|account|project) (has been|is|was) (disabled|deactivated|restricted)/i,
+      /(user )?location is not supported|country, region, or territory not supported/i,
+      /login fail|令牌已过期|invalid authentication/i,
+    ],
+  },
+  {
+    meaning: 'model_not_found',
+    isNeverWordedAs5xx: true,
+    codes: [
+      'model_not_found',
+      'invalid_model',
+      'unknown_model',
+      'model_decommissioned',
+      'model_not_available',
+      // Azure; DashScope; Zhipu; SiliconFlow.
+      'DeploymentNotFound',
+      'ModelNotFound',
+      '1211',
+      '20012',
+    ],
+    words: [
+      // Mistral and Perplexity; GitHub Models and Zhipu; Bedrock; LiteLLM ("Invalid model name passed in").
+      /\b(unknown|invalid|unsupported|no such|inaccessible) model\b/i,
+      /not a valid model|model (name|id|identifier) (is |was )?(invalid|not valid|not found)/i,
+      // OpenAI, DeepSeek ("Model Not Exist"), vLLM, Ollama, llama.cpp's router, SiliconFlow, Groq, NIM, Cerebras, xAI.
+      new RegExp(
+        String.raw`\bmodels?\b${NAME}\b(do(es)? not exist|not exist|(is |was |be )?not (found|available|deployed|served|loaded)|is disabled|no longer (available|supported|served)|(been|is|was) (decommissioned|retired|removed|deprecated)|end of life)\b`,
+        'i',
+      ),
+      // Moonshot; OpenAI and Groq for a project; Together.
+      /not found the model|(access|permission|unable to access) (to |for )?(the )?model/i,
+      // OpenRouter, 404 without the word; Zhipu.
+      /no (allowed )?(endpoints|providers)\b/i,
+      /模型不存在/,
+    ],
+  },
+  {
+    // It has the model, and cannot load it or has no channel for it: other models are served all the same.
+    meaning: 'model_not_found',
+    codes: [],
+    words: [
+      // LM Studio; TabbyAPI; llama-swap; Ollama; one-api, 503.
+      /no models? (is |are )?(currently )?loaded|failed to load model|could not find (a )?(real )?model/i,
+      /model requires more (system )?memory|no available channel|无可用渠道/i,
+    ],
+  },
+  {
+    meaning: 'no_endpoint',
+    isNeverWordedAs5xx: true,
+    codes: ['unsupported_endpoint', 'endpoint_not_found'],
+    words: [
+      // LM Studio, with a 200 (OpenHands/OpenHands#419).
+      /unexpected endpoint or method/i,
+      /(unknown|invalid|unsupported|no such) (request )?(url|path|route|endpoint)|cannot (post|get) \//i,
+      /(page|route|path|endpoint|url|file|resource) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
+    ],
+  },
+  {
+    meaning: 'no_object',
+    codes: ['previous_response_not_found'],
+    words: [/\b(response|conversation|item|file|vector store)s? with id\b/i],
+  },
+];
+
+/** Null if neither a code nor the words say what a refusal with this status is about. */
+export function meaningOf({ codes, message }: UpstreamError, status: number): Meaning | null {
+  if (asksForMoreThanTheLimit(message)) return 'request_too_large';
+  const text = message.slice(0, MAX_SEARCHED_CHARS);
+  const found = REFUSALS.find(({ codes: known, words, isNeverWordedAs5xx }) => {
+    if (known.some((code) => codes.includes(code))) return true;
+    const isWorded = status < 500 || isNeverWordedAs5xx !== true;
+    return isWorded && words.some((pattern) => pattern.test(text));
+  });
+  return found?.meaning ?? null;
+}
+
+/** Error messages stand at the start of what an engine appends. */
+const MAX_SEARCHED_CHARS = 2000;
+
+/** OpenAI's and Groq's limit of tokens a minute: waiting helps only a request that is smaller than it. */
+function asksForMoreThanTheLimit(message: string): boolean {
+  const [, limit, requested] =
+    /\blimit:? (\d{1,12})\b.{0,60}\brequested:? (\d{1,12})\b/i.exec(message) ?? [];
+  return limit !== undefined && Number(requested) > Number(limit);
+}
+
+/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", full queues. */
+const BUSY =
+  /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
+/** llama-server's "Loading model" and a host's "warming up". */
+const LOADING = /\b(loading|starting|warming)\b/i;
+
+/** Whether an engine says that it is full or starting; said of anything else, the same words mean nothing. */
+export function saysBusy({ codes, message }: UpstreamError): boolean {
+  return BUSY.test(message) || codes.some((code) => BUSY.test(code));
+}
+
+/** Busy because it is starting up. */
+export function saysLoading({ message }: Pick<UpstreamError, 'message'>): boolean {
+  return LOADING.test(message);
+}
+
+/** Whether a 404 or 410 is about a model. */
+export function saysModel({ message }: UpstreamError): boolean {
+  return /\bmodels?\b/i.test(message);
+}
