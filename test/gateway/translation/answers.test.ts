@@ -141,6 +141,12 @@ describe('an answer of the Responses API', () => {
     });
   });
 
+  test('has an empty object for the arguments of a call without any', () => {
+    expect(answerOf(RESPONSES, completion({ tool_calls: [call('a', '')] }))).toMatchObject({
+      output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
+    });
+  });
+
   test('has null for the usage that the upstream does not tell', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
     expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
