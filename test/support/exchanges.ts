@@ -29,6 +29,9 @@ const sampling = {
   top_p: fc.double({ min: 0, max: 1, noNaN: true }),
 };
 
+/** Of a user that is not sent as a digest. */
+const shortWords = words.filter(({ length }) => length <= 64);
+
 /** The model's and its tools' part between two messages of the user. */
 const turn = fc
   .record({
@@ -93,7 +96,7 @@ export const responsesRequest: fc.Arbitrary<Json> = fc
       ...sampling,
       instructions: words,
       max_output_tokens: fc.nat(9999),
-      user: words,
+      user: shortWords,
       reasoning: fc.record({ effort: fc.constantFrom('none', 'low', 'medium', 'high', 'xhigh') }),
       text: some({
         verbosity: fc.constantFrom('low', 'high'),
@@ -182,7 +185,7 @@ export const messagesRequest: fc.Arbitrary<Json> = fc
       top_k: fc.nat(100),
       system: words,
       stop_sequences: fc.array(words, { minLength: 1, maxLength: 2 }),
-      metadata: fc.record({ user_id: words }),
+      metadata: fc.record({ user_id: shortWords }),
       output_config: some({
         effort: fc.constantFrom('low', 'medium', 'high', 'max'),
         format: fc.record({ type: fc.constant('json_schema'), schema }),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FieldReader } from './findings.ts';
 
 /** Sampling parameters, including engines' extensions. */
@@ -27,4 +28,14 @@ export function passedFields(reader: FieldReader): Record<string, unknown> {
       stream_options: { include_usage: true },
     }),
   };
+}
+
+/** OpenAI answers 400, `string_above_max_length`, to a longer one; Claude Code's has some 180 characters. */
+const MAX_USER_CHARS = 64;
+
+/** Whom the caller asks for. A digest is the same for the same user, and tells providers no more than they need. */
+export function userField(id: string | undefined): { readonly user?: string } {
+  if (id === undefined) return {};
+  const isShort = id.length <= MAX_USER_CHARS;
+  return { user: isShort ? id : createHash('sha256').update(id).digest('hex') };
 }

@@ -200,7 +200,12 @@ describe('settings reach the upstream under its names', () => {
       { temperature: 0.5, top_p: 0.9, top_k: 5 },
     ],
     ['stop sequences', { stop_sequences: ['END'] }, { stop: ['END'] }],
-    ['the user', { metadata: { user_id: 'u' } }, { user: 'u' }],
+    ['the user', { metadata: { user_id: 'u'.repeat(64) } }, { user: 'u'.repeat(64) }],
+    [
+      'a longer user as the digest of it, which OpenAI takes',
+      { metadata: { user_id: 'u'.repeat(65) } },
+      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
+    ],
     ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
     ['no thinking', { thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
     ['thinking as the model likes', { thinking: { type: 'adaptive' } }, {}],

@@ -195,6 +195,11 @@ describe('settings reach the upstream under its names', () => {
     ],
     ['user', { user: 'u' }, { user: 'u' }],
     ['safety identifier', { safety_identifier: 's' }, { user: 's' }],
+    [
+      'a longer user as the digest of it, which OpenAI takes',
+      { safety_identifier: 'u'.repeat(65) },
+      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
+    ],
     ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
     ['verbosity', { text: { verbosity: 'low' } }, { verbosity: 'low' }],
     ['plain text', { text: { format: { type: 'text' } } }, {}],

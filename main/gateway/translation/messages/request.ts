@@ -1,6 +1,6 @@
 import { createConversation } from '../conversation.ts';
 import { bodyReader, createFindings, type FieldReader, NO_COUNTERPART } from '../findings.ts';
-import { PASSED_FIELDS, passedFields } from '../passed-fields.ts';
+import { PASSED_FIELDS, passedFields, userField } from '../passed-fields.ts';
 import type { Translated } from '../translation.ts';
 import { readMessages, readSystem } from './content.ts';
 import { readTools } from './tools.ts';
@@ -43,7 +43,6 @@ function translate(body: unknown, isToBeAnswered: boolean): Translated {
   const maxTokens = reader.number('max_tokens');
   if (isToBeAnswered) checkAnswerable(reader);
   const stops = reader.list('stop_sequences') ?? [];
-  const user = reader.inner('metadata')?.text('user_id');
   const effort = readEffort(reader);
   return findings.result({
     ...passedFields(reader),
@@ -53,7 +52,7 @@ function translate(body: unknown, isToBeAnswered: boolean): Translated {
     ...(effort !== undefined && { reasoning_effort: effort }),
     ...readFormat(reader),
     ...readTools(reader),
-    ...(user !== undefined && { user }),
+    ...userField(reader.inner('metadata')?.text('user_id')),
   });
 }
 

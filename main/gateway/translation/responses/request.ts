@@ -7,7 +7,7 @@ import {
   NO_COUNTERPART,
 } from '../findings.ts';
 import type { ItemSource } from '../item-memory.ts';
-import { PASSED_FIELDS, passedFields } from '../passed-fields.ts';
+import { PASSED_FIELDS, passedFields, userField } from '../passed-fields.ts';
 import type { Translated } from '../translation.ts';
 import { readInput } from './input.ts';
 import { readTools } from './tools.ts';
@@ -40,7 +40,6 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
   readInput(reader, conversation, items);
 
   const maxTokens = reader.number('max_output_tokens');
-  const user = reader.text('user') ?? reader.text('safety_identifier');
   const effort = readReasoning(reader);
   return findings.result({
     ...passedFields(reader),
@@ -49,7 +48,7 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
     ...(effort !== undefined && { reasoning_effort: effort }),
     ...readText(reader),
     ...readTools(reader),
-    ...(user !== undefined && { user }),
+    ...userField(reader.text('user') ?? reader.text('safety_identifier')),
   });
 }
 
