@@ -84,6 +84,69 @@ describe('what is said reaches the upstream as chat messages', () => {
       ),
     ],
     [
+      'several texts as one string in every role, which upstreams that refuse lists take too',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'As you answer,' },
+              { type: 'text', text: 'look.' },
+            ],
+          },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'Let me' },
+              { type: 'text', text: 'see.' },
+              { type: 'tool_use', id: 'a', name: 'look', input: {} },
+            ],
+          },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'a',
+                content: [
+                  { type: 'text', text: 'one' },
+                  { type: 'text', text: 'two' },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      said(
+        { role: 'user', content: 'As you answer,\nlook.' },
+        {
+          role: 'assistant',
+          content: 'Let me\nsee.',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+      ),
+    ],
+    [
+      'a turn of which nothing can be told as an empty text between the others',
+      {
+        messages: [
+          HI,
+          { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'xyz' }] },
+          HI,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] },
+          HI,
+        ],
+      },
+      said(
+        HI,
+        { role: 'assistant', content: '' },
+        HI,
+        { role: 'assistant', content: '', reasoning_content: 'Hm' },
+        HI,
+      ),
+    ],
+    [
       'images by URL and as base64, documents and search results',
       {
         messages: [
@@ -164,10 +227,7 @@ describe('what is said reaches the upstream as chat messages', () => {
         {
           role: 'tool',
           tool_call_id: 'a',
-          content: [
-            { type: 'text', text: 'Shot.' },
-            { type: 'text', text: '[The rest of the result is in the next user message.]' },
-          ],
+          content: 'Shot.\n[The rest of the result is in the next user message.]',
         },
         { role: 'tool', tool_call_id: 'b', content: '' },
         {

@@ -103,6 +103,63 @@ describe('what is said reaches the upstream as chat messages', () => {
       said({ role: 'assistant', content: 'So.', reasoning_content: 'long' }),
     ],
     [
+      'several texts as one string in every role, which upstreams that refuse lists take too',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'As you answer,' },
+              { type: 'input_text', text: 'look.' },
+            ],
+          },
+          { role: 'assistant', content: 'Let me' },
+          { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
+          called('a', 'look'),
+          {
+            type: 'function_call_output',
+            call_id: 'a',
+            output: [
+              { type: 'input_text', text: 'one' },
+              { type: 'input_text', text: 'two' },
+            ],
+          },
+        ],
+      },
+      said(
+        { role: 'user', content: 'As you answer,\nlook.' },
+        { role: 'assistant', content: 'Let me\nsee.', tool_calls: [call('a', 'look')] },
+        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+      ),
+    ],
+    [
+      'a call without arguments as one with an empty object',
+      { input: [HI, { ...called('a', 'look'), arguments: '' }] },
+      said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
+    ],
+    [
+      'an empty turn as an empty text, and null beside calls only',
+      {
+        input: [
+          HI,
+          { role: 'assistant', content: [] },
+          HI,
+          { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
+          HI,
+          { role: 'assistant', content: '' },
+          called('a', 'look'),
+        ],
+      },
+      said(
+        HI,
+        { role: 'assistant', content: '' },
+        HI,
+        { role: 'assistant', content: '', reasoning_content: 'Hm' },
+        HI,
+        { role: 'assistant', content: null, tool_calls: [call('a', 'look')] },
+      ),
+    ],
+    [
       'images by URL and as base64, files as data, audio',
       {
         input: [

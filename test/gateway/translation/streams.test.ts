@@ -142,9 +142,9 @@ describe('a stream of the Responses API', () => {
     ['blanks', [begin(0, 'look'), more(0, ' ')]],
     ['nothing before another call', [begin(0, 'look'), begin(1, 'see'), more(1, '{}')]],
   ])('tells of a call whose arguments are %s that they are an empty object', (_what, calls) => {
-    const events = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
-    const ofFirst = events.filter((event) => event['output_index'] === 0);
-    const deltas = ofFirst.map(({ delta }) => delta ?? '').join('');
+    const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
+    const ofFirst = ends.filter((event) => event['output_index'] === 0);
+    const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
     const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
     expect(JSON.parse(deltas)).toEqual({});
     expect(done).toMatchObject({ arguments: deltas });

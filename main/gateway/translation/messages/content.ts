@@ -112,6 +112,8 @@ function withFailureInText(parts: readonly ChatPart[]): readonly ChatPart[] {
 
 function readAssistant(message: FieldReader, conversation: Conversation): void {
   const blocks = blocksOf(message, (text) => conversation.assistant(text));
+  // A turn of which nothing can be told, such as redacted thinking, stays between the user's.
+  conversation.assistant('');
   for (const block of blocks) readAssistantBlock(block, conversation);
 }
 

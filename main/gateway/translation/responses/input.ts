@@ -54,6 +54,7 @@ function readMessage(item: FieldReader, conversation: Conversation): void {
       conversation.system(textsOf(item, readContent(item)).join('\n\n'));
       return;
     case 'assistant':
+      conversation.assistant('');
       for (const text of textsOf(item, readContent(item))) conversation.assistant(text);
       return;
     default:
