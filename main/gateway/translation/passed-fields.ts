@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FieldReader } from './findings.ts';
+import { fieldNames, type FieldReader } from './findings.ts';
 
 /** Sampling parameters, including engines' extensions. */
 const SAMPLING: readonly string[] = [
@@ -29,6 +29,12 @@ export function passedFields(reader: FieldReader): Record<string, unknown> {
     }),
   };
 }
+
+const EFFORTS = fieldNames('none minimal low medium high xhigh max');
+
+/** How hard the model should think. A newer word is left out, as engines refuse one that they do not know. */
+export const readEffort = (reader: FieldReader): string | undefined =>
+  reader.oneOf('effort', EFFORTS);
 
 /** OpenAI answers 400, `string_above_max_length`, to a longer one; Claude Code's has some 180 characters. */
 const MAX_USER_CHARS = 64;

@@ -201,6 +201,28 @@ describe('what is said reaches the upstream as chat messages', () => {
       }),
       said({ role: 'tool', tool_call_id: 'a', content: 'Tool found: look' }),
     ],
+    // Claude Code adds tools in this way (juspay/neurolink#1717).
+    [
+      'the text of a system message without the tools that it adds, which are offered from the start',
+      {
+        messages: [
+          HI,
+          {
+            role: 'system',
+            content: [
+              { type: 'tool_addition', tool: { type: 'tool_reference', name: 'look' } },
+              { type: 'text', text: 'More tools.' },
+            ],
+          },
+          { role: 'user', content: 'And?' },
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'see' } }],
+          },
+        ],
+      },
+      said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
+    ],
     [
       "an image of a tool's result in the user message behind all results",
       {
@@ -252,6 +274,14 @@ const chatTool = {
   function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
 };
 
+const schemaFormat = { type: 'json_schema', schema: { type: 'object' } };
+const sent = {
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
+  },
+};
+
 describe('settings reach the upstream under its names', () => {
   test.each<[what: string, fields: object, chat: object]>([
     [
@@ -289,16 +319,8 @@ describe('settings reach the upstream under its names', () => {
       { output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } },
       { reasoning_effort: 'max' },
     ],
-    [
-      'a schema',
-      { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
-      {
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
-        },
-      },
-    ],
+    ['a schema', { output_config: { format: schemaFormat } }, sent],
+    ['a schema under the name of earlier versions', { output_format: schemaFormat }, sent],
     ['tools', { tools: [{ ...tool, ...cached }] }, { tools: [chatTool] }],
     [
       'examples of input in the description',
@@ -355,9 +377,16 @@ describe('what cannot be translated is refused by its name', () => {
     ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
     ['container', { container: 'c' }],
     ['messages[1].role', { messages: [HI, { role: 'assistant', content: '{' }] }],
-    ['inference_geo', { inference_geo: 'eu' }],
-    ['output_config.task_budget', { output_config: { task_budget: 1 } }],
-    ['tools[0].some_new_field', { tools: [{ ...tool, some_new_field: 1 }] }],
+    ['compaction', { compaction: { type: 'summarize' } }],
+    ['thread.type', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
+    ['tools[0].type', { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'm' }] }],
+    [
+      'tools[1].type',
+      {
+        tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'm' }],
+        tool_choice: { type: 'tool', name: 'advisor' },
+      },
+    ],
     ['thinking.type', { thinking: { type: 'between_tools' } }],
     [
       'messages[0].content[0].source.type',
@@ -376,6 +405,22 @@ describe('what cannot be translated is refused by its name', () => {
       }),
     ],
     ['messages[0].content[0].type', inUser({ type: 'container_upload', file_id: 'f' })],
+    [
+      'messages[1].content[0].type',
+      { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
+    ],
+    [
+      'messages[1].content[0].type',
+      {
+        messages: [
+          HI,
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: {} } }],
+          },
+        ],
+      },
+    ],
     [
       'messages[0].content[0].type',
       {

@@ -357,10 +357,10 @@ describe('what cannot be translated is refused by its name', () => {
     ['truncation', { truncation: 'auto' }],
     ['top_logprobs', { top_logprobs: 3 }],
     ['include[0]', { include: ['message.output_text.logprobs'] }],
-    ['service_tier', { service_tier: 'flex' }],
-    ['reasoning.some_new_field', { reasoning: { some_new_field: 1 } }],
-    ['text.some_new_field', { text: { some_new_field: 1 } }],
-    ['tools[0].output_schema', { tools: [{ ...tool, output_schema: {} }] }],
+    ['context_management', { context_management: [{ type: 'compaction', compact_threshold: 9 }] }],
+    ['moderation', { moderation: { model: 'omni-moderation-latest' } }],
+    ['generate', { generate: false }],
+    ['prompt_cache_options.prewarm', { prompt_cache_options: { prewarm: true } }],
     ['tools[0].async', { tools: [{ ...tool, async: true }] }],
     ['tools', { tools: [tool, tool] }],
     [
@@ -388,7 +388,10 @@ describe('what cannot be translated is refused by its name', () => {
       'input[0].content[0].file_url',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://x.test' }] }] },
     ],
-    ['some_new_field', { some_new_field: 1 }],
+    ['tools[0].type', { tools: [{ type: 'web_search' }, { type: 'image_generation' }] }],
+    ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
+    ['tools[1].type', { tools: [tool, { type: 'custom', name: 'x' }] }],
+    ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
   ])('%s', (field, fields) => {
     expect(ask(fields)).toMatchObject(unsupported(field));
   });
