@@ -11,6 +11,7 @@ import { identifyBy } from './auth/identity.ts';
 import { createBrowsers } from './auth/browsers.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
+import { logDroppedFields } from './chat/dropped-fields.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { createLearnt } from './learnt.ts';
 import type { StatsView } from './monitoring/counters.ts';
@@ -75,11 +76,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
     nameOf: deps.providers.nameOf,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
-    admission: () => admission.view(),
+    admission: () => limits.admission.view(),
     sightings: () => sightings,
   });
   const { logs, stats, warmup, feed } = monitor;
-  const { admission, bodies } = limitsOf(deps, () => feed.changed());
+  const limits = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
@@ -105,9 +106,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
     budget: createHedgeBudget(),
     engines: createEngineActivity(clock),
     wedges,
-    bodies,
-    admission,
+    ...limits,
     ...learnt,
+    noteDropped: logDroppedFields(log),
     observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
     inFlightAt: pool.inFlightBeside(stats),
     remotesIn,
@@ -128,7 +129,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     resumed: () => healthChecks.checkNow(),
     snapshot: () => feed.snapshot(),
-    load: () => loadOf(admission.view().running, stats.view()),
+    load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),

@@ -55,6 +55,19 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(bodies()[1]?.['messages']).toMatchObject(CALLED_TWICE);
   });
 
+  test('a tool call without arguments, plain and streamed, whose arguments can be parsed', async () => {
+    const calls = [{ id: 'call_1', name: 'weather', arguments: '' }];
+    const said = { ...SAID, text: '', calls, finish: 'tool_calls' as const };
+    const client = clientOf((await startSpeaker(way, said)).url);
+    const asked = { ...ASK, tools: [WEATHER] };
+    const whole = await client.responses.create(asked);
+    const streamed = await client.responses.stream(asked).finalResponse();
+    expect([whole.output, streamed.output]).toMatchObject([
+      [{ type: 'function_call', arguments: '{}' }],
+      [{ type: 'function_call', arguments: '{}' }],
+    ]);
+  });
+
   test('structured output and an image', async () => {
     const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
     const schema = { type: 'object', properties: { a: { type: 'number' } } };

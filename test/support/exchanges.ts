@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { callArbitrary, words } from './chat-answers.ts';
 
 /**
- * Requests in the one form of several that say the same: a single text as a string, system texts in one place,
- * results before what the user adds.
+ * Requests in the one form of several that say the same: texts alone as one string, system texts in one place, results
+ * before what the user adds.
  */
 
 type Json = Record<string, unknown>;
@@ -29,6 +29,9 @@ const sampling = {
   top_p: fc.double({ min: 0, max: 1, noNaN: true }),
 };
 
+/** Of a user that is not sent as a digest. */
+const shortWords = words.filter(({ length }) => length <= 64);
+
 /** The model's and its tools' part between two messages of the user. */
 const turn = fc
   .record({
@@ -48,28 +51,30 @@ const question = fc.record({
 
 type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
 
+const joined = (texts: readonly string[]) => texts.join('\n');
+
+/** Only beside images, several texts stay apart. */
+const textsOf = ({ texts, images }: Question) => (images.length === 0 ? [joined(texts)] : texts);
+
 const talk = fc.array(fc.tuple(question, turn), { minLength: 1, maxLength: 3 });
 
 // ---- Responses
 
-function responsesQuestion({ texts, images }: Question): Json {
+function responsesQuestion(asked: Question): Json {
+  const texts = textsOf(asked);
   const parts = [
     ...texts.map((text) => ({ type: 'input_text', text })),
-    ...images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' })),
+    ...asked.images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' })),
   ];
-  const [only] = texts;
-  return { type: 'message', role: 'user', content: parts.length === 1 ? only : parts };
+  return { type: 'message', role: 'user', content: parts.length === 1 ? texts[0] : parts };
 }
 
 function responsesTurn({ reasoning, texts, calls, results }: Turn): Json[] {
-  const said = texts.map((text) => ({ type: 'output_text', text }));
   return [
     ...(reasoning === null
       ? []
       : [{ type: 'reasoning', summary: [{ type: 'summary_text', text: reasoning }] }]),
-    ...(said.length === 0
-      ? []
-      : [{ type: 'message', role: 'assistant', content: said.length === 1 ? texts[0] : said }]),
+    ...(texts.length === 0 ? [] : [{ type: 'message', role: 'assistant', content: joined(texts) }]),
     ...calls.map(({ id, name, arguments: json }) => ({
       type: 'function_call',
       call_id: id,
@@ -93,7 +98,7 @@ export const responsesRequest: fc.Arbitrary<Json> = fc
       ...sampling,
       instructions: words,
       max_output_tokens: fc.nat(9999),
-      user: words,
+      user: shortWords,
       reasoning: fc.record({ effort: fc.constantFrom('none', 'low', 'medium', 'high', 'xhigh') }),
       text: some({
         verbosity: fc.constantFrom('low', 'high'),
@@ -141,7 +146,7 @@ function messagesTurn({ reasoning, texts, calls }: Turn): Json {
     ...(reasoning === null
       ? []
       : [{ type: 'thinking', thinking: reasoning, signature: 'unsigned' }]),
-    ...texts.map((text) => ({ type: 'text', text })),
+    ...(texts.length === 0 ? [] : [{ type: 'text', text: joined(texts) }]),
     ...calls.map(({ id, name, arguments: json }) => ({
       type: 'tool_use',
       id,
@@ -149,12 +154,12 @@ function messagesTurn({ reasoning, texts, calls }: Turn): Json {
       input: JSON.parse(json) as unknown,
     })),
   ];
-  const isText = blocks.length === 1 && texts.length === 1;
-  return { role: 'assistant', content: isText ? texts[0] : blocks };
+  const isText = blocks.length === 1 && texts.length > 0;
+  return { role: 'assistant', content: isText ? joined(texts) : blocks };
 }
 
 /** The results of the turn before, and what the user says next. */
-function messagesQuestion({ texts, images }: Question, before: Turn | undefined): Json {
+function messagesQuestion(asked: Question, before: Turn | undefined): Json {
   const results = (before?.calls ?? []).map(({ id }, index) => ({
     type: 'tool_result',
     tool_use_id: id,
@@ -162,13 +167,13 @@ function messagesQuestion({ texts, images }: Question, before: Turn | undefined)
     // Every third tool failed.
     ...(index === 2 && { is_error: true }),
   }));
+  const texts = textsOf(asked);
   const blocks = [
     ...results,
     ...texts.map((text) => ({ type: 'text', text })),
-    ...images.map(messagesImage),
+    ...asked.images.map(messagesImage),
   ];
-  const isText = blocks.length === 1 && texts.length === 1;
-  return { role: 'user', content: isText ? texts[0] : blocks };
+  return { role: 'user', content: blocks.length === 1 ? texts[0] : blocks };
 }
 
 const messagesTools = some({ description: words, strict: fc.boolean() });
@@ -182,7 +187,7 @@ export const messagesRequest: fc.Arbitrary<Json> = fc
       top_k: fc.nat(100),
       system: words,
       stop_sequences: fc.array(words, { minLength: 1, maxLength: 2 }),
-      metadata: fc.record({ user_id: words }),
+      metadata: fc.record({ user_id: shortWords }),
       output_config: some({
         effort: fc.constantFrom('low', 'medium', 'high', 'max'),
         format: fc.record({ type: fc.constant('json_schema'), schema }),

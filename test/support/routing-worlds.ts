@@ -231,6 +231,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
       items: createItemMemory(0),
+      noteDropped() {},
       support: createEndpointSupport(clock),
       usageSupport: createUsageSupport(clock),
       warmup,

@@ -128,6 +128,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
     usageSupport: createUsageSupport(clock),
+    noteDropped() {},
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

@@ -66,7 +66,7 @@ export function corsHeaders(
     'access-control-allow-origin': origin,
     vary: 'Origin',
     'access-control-expose-headers':
-      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, Retry-After',
+      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Dropped, Retry-After',
   };
 }
 

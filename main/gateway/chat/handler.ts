@@ -32,6 +32,7 @@ import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
+import type { NoteDropped } from './dropped-fields.ts';
 import {
   type Limit,
   limitReached,
@@ -50,6 +51,7 @@ export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
   readonly items: ItemMemory;
+  readonly noteDropped: NoteDropped;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];

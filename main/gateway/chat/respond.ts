@@ -12,6 +12,7 @@ import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
+import { droppedHeader, type NoteDropped } from './dropped-fields.ts';
 import { finalResponse } from './final-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayBytes } from './relay-bytes.ts';
@@ -22,7 +23,7 @@ export interface AnswerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
   readonly context: RequestContext;
-  readonly deps: ResumeDeps;
+  readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
 }
 
 type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;
@@ -127,11 +128,14 @@ function sendAnswer(
 ): Promise<void> {
   const { call, seen, outcomes } = routed;
   const reason = fallbackReason(outcomes, { kind: 'answer' });
+  const dropped = call.translator?.dropped;
   const headers = {
     ...callerHeaders(seen.headers),
     ...base,
     ...gatewayHeaders(call.upstream, reason, call.provider),
+    ...(dropped !== undefined && droppedHeader(dropped)),
   };
+  if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     context.observer.answering(head);

@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { isTooDeep, listOf, memberOf } from '../../platform/json.ts';
+import { tokenCounts } from './token-counts.ts';
 
 /** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
 export type AnswerDelta =
@@ -68,7 +69,7 @@ export function readChatAnswer(value: unknown): ChatAnswer {
     deltas: isObject(said) ? deltasOf(said) : [],
     finish: typeof reason === 'string' ? (FINISHES.get(reason) ?? 'stop') : null,
     stopSequence: typeof stopSequence === 'string' ? stopSequence : null,
-    usage: usageOf(value['usage']),
+    usage: usageOf(value, choice),
     model: typeof model === 'string' && model !== '' ? model : null,
   };
 }
@@ -148,16 +149,10 @@ function citationOf(value: unknown): Citation | null {
   };
 }
 
-function usageOf(value: unknown): Usage | null {
-  if (!isObject(value)) return null;
-  const reasoning = memberOf(value, 'completion_tokens_details', 'reasoning_tokens');
-  // The second name is DeepSeek's.
-  const cached =
-    memberOf(value, 'prompt_tokens_details', 'cached_tokens') ?? value['prompt_cache_hit_tokens'];
-  return {
-    input: numberOr(value['prompt_tokens'], 0),
-    cached: numberOr(cached, 0),
-    output: numberOr(value['completion_tokens'], 0),
-    reasoning: typeof reasoning === 'number' ? reasoning : null,
-  };
+/** Moonshot puts it into the last choice (earendil-works/pi#2017). */
+function usageOf(value: Readonly<Record<string, unknown>>, choice: unknown): Usage | null {
+  const counts = tokenCounts(value['usage']) ?? tokenCounts(memberOf(choice, 'usage'));
+  if (counts === null) return null;
+  const { input = 0, cached = 0, output = 0, reasoning = null } = counts;
+  return { input, cached, output, reasoning };
 }

@@ -26,7 +26,7 @@ export type ChatMessage =
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: Content }
   | {
       readonly role: 'assistant';
-      readonly content: Content | null;
+      readonly content: string | null;
       readonly reasoning_content?: string;
       readonly tool_calls?: readonly object[];
     };
@@ -41,6 +41,7 @@ export interface ChatBody {
 export interface Conversation {
   system(text: string): void;
   user(parts: readonly ChatPart[]): void;
+  /** Empty for a turn that says nothing. */
   assistant(text: string): void;
   reasoning(text: string): void;
   call(call: ToolCall): void;
@@ -57,12 +58,17 @@ interface Turn {
 
 const textPart = (text: string): ChatPart => ({ type: 'text', text });
 
-/** Some chat templates only read strings. */
+/**
+ * Text alone as one string: NIM refuses lists (earendil-works/pi#1528), mlx-vlm kept the last part only
+ * (Blaizzy/mlx-vlm#1137), and some chat templates print them. Where a template takes strings, vLLM and llama.cpp join the
+ * parts with the same line break (unslothai/unsloth#6480).
+ */
 function contentOf(parts: readonly ChatPart[]): Content {
-  const [first] = parts;
-  if (first === undefined) return '';
-  return parts.length === 1 && first.type === 'text' ? first.text : parts;
+  const texts = parts.flatMap((part) => (part.type === 'text' ? part.text : []));
+  return texts.length === parts.length ? joined(texts) : parts;
 }
+
+const joined = (texts: readonly string[]) => texts.join('\n');
 
 /**
  * Text, reasoning and calls of one turn become one message. System texts before the first turn also become one, because
@@ -84,9 +90,11 @@ export function createConversation(): Conversation {
     if (turn === null) return;
     const { texts, reasoning, calls } = turn;
     turn = null;
+    const text = joined(texts);
     add({
       role: 'assistant',
-      content: texts.length === 0 ? null : contentOf(texts.map(textPart)),
+      // OpenAI takes null beside calls only (vercel/ai#14950).
+      content: text === '' && calls.length > 0 ? null : text,
       ...(reasoning.length > 0 && { reasoning_content: reasoning.join('\n\n') }),
       ...(calls.length > 0 && { tool_calls: calls.map(chatCall) }),
     });
@@ -118,7 +126,10 @@ export function createConversation(): Conversation {
       afterResults = [];
       add({ role: 'user', content: contentOf(all) });
     },
-    assistant: (text) => void inTurn().texts.push(text),
+    assistant(text) {
+      const { texts } = inTurn();
+      if (text !== '') texts.push(text);
+    },
     reasoning: (text) => void inTurn().reasoning.push(text),
     call: (call) => void inTurn().calls.push(call),
     toolResult(id, parts) {
@@ -141,6 +152,8 @@ export function createConversation(): Conversation {
   };
 }
 
+/** Engines parse the arguments, and clients may repeat a call to which none came. */
 function chatCall({ id, name, arguments: args }: ToolCall): object {
-  return { id, type: 'function', function: { name, arguments: args } };
+  const json = args.trim() === '' ? '{}' : args;
+  return { id, type: 'function', function: { name, arguments: json } };
 }

@@ -3,18 +3,28 @@ import { isTooDeep } from '../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
 import type { Translated } from './translation.ts';
 
-/** Collects what is wrong with a request; the first finding of each kind is reported. */
+/** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
 export interface Findings {
   /** @param must as in "must be a string" */
   bad(param: string, must: string): void;
   /** @param why a whole sentence */
   unsupported(field: string, why: string): void;
+  dropped(field: string): void;
   result(body: ChatBody): Translated;
 }
+
+/** The others are counted: a header is no place for more, and a caller can send any number. */
+const MAX_NAMED = 20;
+const MAX_NAME_CHARS = 80;
+
+/** A path that may stand in a header and in a list. */
+const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
 
 export function createFindings(): Findings {
   let wrong: Translated | null = null;
   let unsupported: Translated | null = null;
+  const named: string[] = [];
+  let others = 0;
   return {
     bad(param, must) {
       const isBody = param === '';
@@ -24,9 +34,16 @@ export function createFindings(): Findings {
     unsupported(field, why) {
       unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
     },
-    result: (body) => wrong ?? unsupported ?? { kind: 'chat', body },
+    dropped(field) {
+      if (named.length < MAX_NAMED) named.push(safe(field));
+      else others += 1;
+    },
+    result: (body) => wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
   };
 }
+
+/** @param list names of fields, between blanks */
+export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
 /** Reads a request's body. */
 export function bodyReader(body: unknown, findings: Findings): FieldReader {
@@ -121,11 +138,29 @@ export class FieldReader {
     this.#findings.unsupported(this.path(key), why);
   }
 
-  /** Reports each field that is set and that `known` does not list. */
-  refuseOthers(known: readonly string[]): void {
+  /** Leaves a field out. */
+  drop(key: string): void {
+    this.#findings.dropped(this.path(key));
+  }
+
+  /** Leaves the object itself out, which is of this type. */
+  dropWhole(type: string): void {
+    this.#findings.dropped(`${this.path('type')}=${type}`);
+  }
+
+  /** Leaves out each field that is set and that `known` does not list. */
+  dropOthers(known: ReadonlySet<string>): void {
     for (const key of Object.keys(this.#object)) {
-      if (!known.includes(key) && this.has(key)) this.unsupported(key, NO_COUNTERPART);
+      if (!known.has(key) && this.has(key)) this.drop(key);
     }
+  }
+
+  /** One of the values that chat completions know; another is left out, where the answer stays what was asked for. */
+  oneOf(key: string, known: ReadonlySet<string>): string | undefined {
+    const value = this.text(key);
+    if (value === undefined || known.has(value)) return value;
+    this.drop(key);
+    return undefined;
   }
 
   #optional<T>(key: string, what: string, is: (value: unknown) => value is T): T | undefined {

@@ -4,11 +4,19 @@ import type { ItemMemory, ItemSource } from './item-memory.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type Translated =
-  | { readonly kind: 'chat'; readonly body: ChatBody }
+  | { readonly kind: 'chat'; readonly body: ChatBody; readonly dropped: DroppedFields }
   /** Invalid in the protocol itself, whichever upstream serves it. */
   | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
   /** Valid, but only an upstream that speaks the protocol can serve it. */
   | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
+
+/** Fields that chat completions have no place for, and without which the answer is still one to the request. */
+export interface DroppedFields {
+  /** The first ones, as in `tools[0].new_field` or, of a whole object, `tools[1].type=web_search`; safe for a header. */
+  readonly named: readonly string[];
+  /** The number of those that are not named. */
+  readonly others: number;
+}
 
 /** Facts for an answer that the upstream does not supply. */
 export interface TranslatedExchange {

@@ -1,7 +1,11 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import { badResponse } from '../translation/errors.ts';
-import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
+import type {
+  DroppedFields,
+  ProtocolTranslation,
+  TranslatedExchange,
+} from '../translation/translation.ts';
 import { CHAT_STREAM } from './protocols/chat.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
 
@@ -10,6 +14,8 @@ export interface AnswerTranslator {
   /** A whole chat completion as a whole answer, or as all events of a stream. */
   whole(completion: Buffer, asStream: boolean): TranslatedWhole;
   createStream(): StreamTranslator;
+  /** What the request lost on its way. */
+  readonly dropped: DroppedFields;
 }
 
 export type TranslatedWhole =
@@ -33,10 +39,12 @@ const TOO_LONG = `The upstream sent over ${MAX_STREAM_BYTES} bytes.`;
 export function createAnswerTranslator(
   translation: ProtocolTranslation,
   exchange: TranslatedExchange,
+  dropped: DroppedFields,
 ): AnswerTranslator {
   const createStream = () => streamTranslator(translation, exchange);
   return {
     createStream,
+    dropped,
     whole(completion, asStream) {
       const parsed = parseJson(completion.toString('utf8'));
       // Its syntax was checked as it arrived, so it is too heavy to be parsed.

@@ -4,7 +4,11 @@ import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
 import type { ChatBody } from '../translation/conversation.ts';
-import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
+import type {
+  DroppedFields,
+  ProtocolTranslation,
+  TranslatedExchange,
+} from '../translation/translation.ts';
 import { type AnswerTranslator, createAnswerTranslator } from './answer-translation.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 
@@ -73,6 +77,7 @@ export const TOO_HEAVY: Untranslatable = {
 
 interface Asked {
   readonly body: ChatBody;
+  readonly dropped: DroppedFields;
   readonly translation: ProtocolTranslation;
   readonly exchange: Omit<TranslatedExchange, 'model'>;
 }
@@ -95,15 +100,16 @@ function translated(
     createdAt: Math.floor(nowMs / 1000),
     items,
   };
-  return { body: asked.body, translation, exchange };
+  return { body: asked.body, dropped: asked.dropped, translation, exchange };
 }
 
 function formOf(
-  { translation, exchange }: Asked,
+  { translation, exchange, dropped }: Asked,
   request: ReturnType<typeof parseChatRequest>,
 ): ChatForm {
   if (isBadRequest(request)) return { kind: 'bad_request', ...request };
-  const translator = (model: string) => createAnswerTranslator(translation, { ...exchange, model });
+  const translator = (model: string) =>
+    createAnswerTranslator(translation, { ...exchange, model }, dropped);
   return { kind: 'chat', request, translator };
 }
 

@@ -1,6 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { parseJson } from '../../platform/json.ts';
+import { type TokenCounts, tokenCounts } from '../translation/token-counts.ts';
 import type { UpstreamCall } from './call.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
@@ -16,9 +17,6 @@ const CLOSE_BRACE = 0x7d;
 const MAX_USAGE_BYTES = 4096;
 /** It is at the beginning or at the end of an answer, and the middle may be long. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
-
-/** What is known of an exchange's tokens: Anthropic tells them in two events. */
-type Known = Partial<Omit<Tokens, 'estimated'>>;
 
 /**
  * The usage that a whole answer or some events report: chat completions and completions, responses, messages,
@@ -58,7 +56,8 @@ export function tokensOf(
 export class UsageMeter {
   /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
   readonly #isHidden: boolean;
-  #known: Known | null = null;
+  /** Anthropic tells them in two events. */
+  #known: TokenCounts | null = null;
 
   constructor(isHidden: boolean) {
     this.#isHidden = isHidden;
@@ -89,12 +88,12 @@ function isUsageAlone(event: Buffer): boolean {
 }
 
 /** The figures of every object that is called `usage`; later ones count. A name cannot occur in text, escaped as it is. */
-function readUsage(bytes: Buffer): Known | null {
-  let known: Known = {};
+function readUsage(bytes: Buffer): TokenCounts | null {
+  let known: TokenCounts = {};
   for (let at = bytes.indexOf(KEY); at !== -1;) {
     const { value, end } = valueAt(bytes, at + KEY.length);
-    const figures = figuresOf(value);
-    if (figures !== null) known = { ...known, ...figures };
+    const counts = tokenCounts(value);
+    if (counts !== null) known = { ...known, ...counts };
     // Behind what was read, so that no byte is read twice.
     at = bytes.indexOf(KEY, end);
   }
@@ -134,42 +133,7 @@ function endOfObject(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Null for an object that is no usage, such as a tool's parameter of that name. */
-function figuresOf(usage: unknown): Known | null {
-  if (!isObject(usage)) return null;
-  const prompt = countOf(usage['prompt_tokens']);
-  const input = countOf(usage['input_tokens']);
-  const output = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
-  const read = countOf(usage['cache_read_input_tokens']);
-  const cached =
-    detailOf(usage['prompt_tokens_details']) ?? detailOf(usage['input_tokens_details']) ?? read;
-  // Anthropic leaves out of its input what it read from its cache or wrote to it; the others do not.
-  const beside = (read ?? 0) + (countOf(usage['cache_creation_input_tokens']) ?? 0);
-  const whole = prompt ?? (input === undefined ? undefined : input + beside);
-  // A reranking has a total only.
-  const total =
-    output === undefined && whole === undefined ? countOf(usage['total_tokens']) : whole;
-  if (total === undefined && output === undefined) return null;
-  return {
-    ...(total === undefined ? {} : { input: total }),
-    ...(output === undefined ? {} : { output }),
-    ...(cached === undefined ? {} : { cached }),
-  };
-}
-
-function detailOf(details: unknown): number | undefined {
-  return isObject(details) ? countOf(details['cached_tokens']) : undefined;
-}
-
-/** More than any exchange has; sums of such numbers stay exact. */
-const MAX_TOKENS = 1_000_000_000;
-
-function countOf(value: unknown): number | undefined {
-  const isCount = Number.isSafeInteger(value) && (value as number) >= 0;
-  return isCount ? Math.min(value as number, MAX_TOKENS) : undefined;
-}
-
-function asTokens({ input, output, cached = 0 }: Known): Tokens | null {
+function asTokens({ input, output, cached = 0 }: TokenCounts): Tokens | null {
   if (input === undefined && output === undefined) return null;
   return { input: input ?? 0, output: output ?? 0, cached, estimated: false };
 }

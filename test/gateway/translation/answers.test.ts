@@ -141,9 +141,57 @@ describe('an answer of the Responses API', () => {
     });
   });
 
+  test('has an empty object for the arguments of a call without any', () => {
+    expect(answerOf(RESPONSES, completion({ tool_calls: [call('a', '')] }))).toMatchObject({
+      output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
+    });
+  });
+
   test('has null for the usage that the upstream does not tell', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
     expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
+  });
+});
+
+describe('usage is told in numbers that fit each other', () => {
+  const told = (usage: object, inChoice: object = {}) => {
+    const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
+    return { responses: answerOf(RESPONSES, value), messages: answerOf(MESSAGES, value) };
+  };
+
+  test('where the upstream leaves cached tokens out of its input', () => {
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      prompt_tokens_details: { cached_tokens: 7 },
+    };
+    const { responses, messages } = told(usage);
+    expect(responses).toMatchObject({
+      usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 7 }, total_tokens: 12 },
+    });
+    expect(messages).toMatchObject({ usage: { input_tokens: 3, cache_read_input_tokens: 7 } });
+  });
+
+  test('where it reports more reasoning than output', () => {
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      completion_tokens_details: { reasoning_tokens: 9 },
+    };
+    const { responses, messages } = told(usage);
+    expect(responses).toMatchObject({
+      usage: { output_tokens: 2, output_tokens_details: { reasoning_tokens: 2 } },
+    });
+    expect(messages).toMatchObject({
+      usage: { output_tokens: 2, output_tokens_details: { thinking_tokens: 2 } },
+    });
+  });
+
+  test('where it is in the choice', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    const { responses, messages } = told({}, { usage });
+    expect(responses).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
+    expect(messages).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
   });
 });
 

@@ -84,6 +84,69 @@ describe('what is said reaches the upstream as chat messages', () => {
       ),
     ],
     [
+      'several texts as one string in every role, which upstreams that refuse lists take too',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'As you answer,' },
+              { type: 'text', text: 'look.' },
+            ],
+          },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'Let me' },
+              { type: 'text', text: 'see.' },
+              { type: 'tool_use', id: 'a', name: 'look', input: {} },
+            ],
+          },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'a',
+                content: [
+                  { type: 'text', text: 'one' },
+                  { type: 'text', text: 'two' },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      said(
+        { role: 'user', content: 'As you answer,\nlook.' },
+        {
+          role: 'assistant',
+          content: 'Let me\nsee.',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+      ),
+    ],
+    [
+      'a turn of which nothing can be told as an empty text between the others',
+      {
+        messages: [
+          HI,
+          { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'xyz' }] },
+          HI,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] },
+          HI,
+        ],
+      },
+      said(
+        HI,
+        { role: 'assistant', content: '' },
+        HI,
+        { role: 'assistant', content: '', reasoning_content: 'Hm' },
+        HI,
+      ),
+    ],
+    [
       'images by URL and as base64, documents and search results',
       {
         messages: [
@@ -138,6 +201,28 @@ describe('what is said reaches the upstream as chat messages', () => {
       }),
       said({ role: 'tool', tool_call_id: 'a', content: 'Tool found: look' }),
     ],
+    // Claude Code adds tools in this way (juspay/neurolink#1717).
+    [
+      'the text of a system message without the tools that it adds, which are offered from the start',
+      {
+        messages: [
+          HI,
+          {
+            role: 'system',
+            content: [
+              { type: 'tool_addition', tool: { type: 'tool_reference', name: 'look' } },
+              { type: 'text', text: 'More tools.' },
+            ],
+          },
+          { role: 'user', content: 'And?' },
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'see' } }],
+          },
+        ],
+      },
+      said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
+    ],
     [
       "an image of a tool's result in the user message behind all results",
       {
@@ -164,10 +249,7 @@ describe('what is said reaches the upstream as chat messages', () => {
         {
           role: 'tool',
           tool_call_id: 'a',
-          content: [
-            { type: 'text', text: 'Shot.' },
-            { type: 'text', text: '[The rest of the result is in the next user message.]' },
-          ],
+          content: 'Shot.\n[The rest of the result is in the next user message.]',
         },
         { role: 'tool', tool_call_id: 'b', content: '' },
         {
@@ -192,6 +274,14 @@ const chatTool = {
   function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
 };
 
+const schemaFormat = { type: 'json_schema', schema: { type: 'object' } };
+const sent = {
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
+  },
+};
+
 describe('settings reach the upstream under its names', () => {
   test.each<[what: string, fields: object, chat: object]>([
     [
@@ -200,7 +290,12 @@ describe('settings reach the upstream under its names', () => {
       { temperature: 0.5, top_p: 0.9, top_k: 5 },
     ],
     ['stop sequences', { stop_sequences: ['END'] }, { stop: ['END'] }],
-    ['the user', { metadata: { user_id: 'u' } }, { user: 'u' }],
+    ['the user', { metadata: { user_id: 'u'.repeat(64) } }, { user: 'u'.repeat(64) }],
+    [
+      'a longer user as the digest of it, which OpenAI takes',
+      { metadata: { user_id: 'u'.repeat(65) } },
+      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
+    ],
     ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
     ['no thinking', { thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
     ['thinking as the model likes', { thinking: { type: 'adaptive' } }, {}],
@@ -224,16 +319,8 @@ describe('settings reach the upstream under its names', () => {
       { output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } },
       { reasoning_effort: 'max' },
     ],
-    [
-      'a schema',
-      { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
-      {
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
-        },
-      },
-    ],
+    ['a schema', { output_config: { format: schemaFormat } }, sent],
+    ['a schema under the name of earlier versions', { output_format: schemaFormat }, sent],
     ['tools', { tools: [{ ...tool, ...cached }] }, { tools: [chatTool] }],
     [
       'examples of input in the description',
@@ -290,9 +377,16 @@ describe('what cannot be translated is refused by its name', () => {
     ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
     ['container', { container: 'c' }],
     ['messages[1].role', { messages: [HI, { role: 'assistant', content: '{' }] }],
-    ['inference_geo', { inference_geo: 'eu' }],
-    ['output_config.task_budget', { output_config: { task_budget: 1 } }],
-    ['tools[0].some_new_field', { tools: [{ ...tool, some_new_field: 1 }] }],
+    ['compaction', { compaction: { type: 'summarize' } }],
+    ['thread.type', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
+    ['tools[0].type', { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'm' }] }],
+    [
+      'tools[1].type',
+      {
+        tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'm' }],
+        tool_choice: { type: 'tool', name: 'advisor' },
+      },
+    ],
     ['thinking.type', { thinking: { type: 'between_tools' } }],
     [
       'messages[0].content[0].source.type',
@@ -311,6 +405,22 @@ describe('what cannot be translated is refused by its name', () => {
       }),
     ],
     ['messages[0].content[0].type', inUser({ type: 'container_upload', file_id: 'f' })],
+    [
+      'messages[1].content[0].type',
+      { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
+    ],
+    [
+      'messages[1].content[0].type',
+      {
+        messages: [
+          HI,
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: {} } }],
+          },
+        ],
+      },
+    ],
     [
       'messages[0].content[0].type',
       {

@@ -103,6 +103,63 @@ describe('what is said reaches the upstream as chat messages', () => {
       said({ role: 'assistant', content: 'So.', reasoning_content: 'long' }),
     ],
     [
+      'several texts as one string in every role, which upstreams that refuse lists take too',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'As you answer,' },
+              { type: 'input_text', text: 'look.' },
+            ],
+          },
+          { role: 'assistant', content: 'Let me' },
+          { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
+          called('a', 'look'),
+          {
+            type: 'function_call_output',
+            call_id: 'a',
+            output: [
+              { type: 'input_text', text: 'one' },
+              { type: 'input_text', text: 'two' },
+            ],
+          },
+        ],
+      },
+      said(
+        { role: 'user', content: 'As you answer,\nlook.' },
+        { role: 'assistant', content: 'Let me\nsee.', tool_calls: [call('a', 'look')] },
+        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+      ),
+    ],
+    [
+      'a call without arguments as one with an empty object',
+      { input: [HI, { ...called('a', 'look'), arguments: '' }] },
+      said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
+    ],
+    [
+      'an empty turn as an empty text, and null beside calls only',
+      {
+        input: [
+          HI,
+          { role: 'assistant', content: [] },
+          HI,
+          { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
+          HI,
+          { role: 'assistant', content: '' },
+          called('a', 'look'),
+        ],
+      },
+      said(
+        HI,
+        { role: 'assistant', content: '' },
+        HI,
+        { role: 'assistant', content: '', reasoning_content: 'Hm' },
+        HI,
+        { role: 'assistant', content: null, tool_calls: [call('a', 'look')] },
+      ),
+    ],
+    [
       'images by URL and as base64, files as data, audio',
       {
         input: [
@@ -195,6 +252,11 @@ describe('settings reach the upstream under its names', () => {
     ],
     ['user', { user: 'u' }, { user: 'u' }],
     ['safety identifier', { safety_identifier: 's' }, { user: 's' }],
+    [
+      'a longer user as the digest of it, which OpenAI takes',
+      { safety_identifier: 'u'.repeat(65) },
+      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
+    ],
     ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
     ['verbosity', { text: { verbosity: 'low' } }, { verbosity: 'low' }],
     ['plain text', { text: { format: { type: 'text' } } }, {}],
@@ -295,10 +357,10 @@ describe('what cannot be translated is refused by its name', () => {
     ['truncation', { truncation: 'auto' }],
     ['top_logprobs', { top_logprobs: 3 }],
     ['include[0]', { include: ['message.output_text.logprobs'] }],
-    ['service_tier', { service_tier: 'flex' }],
-    ['reasoning.some_new_field', { reasoning: { some_new_field: 1 } }],
-    ['text.some_new_field', { text: { some_new_field: 1 } }],
-    ['tools[0].output_schema', { tools: [{ ...tool, output_schema: {} }] }],
+    ['context_management', { context_management: [{ type: 'compaction', compact_threshold: 9 }] }],
+    ['moderation', { moderation: { model: 'omni-moderation-latest' } }],
+    ['generate', { generate: false }],
+    ['prompt_cache_options.prewarm', { prompt_cache_options: { prewarm: true } }],
     ['tools[0].async', { tools: [{ ...tool, async: true }] }],
     ['tools', { tools: [tool, tool] }],
     [
@@ -326,7 +388,10 @@ describe('what cannot be translated is refused by its name', () => {
       'input[0].content[0].file_url',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://x.test' }] }] },
     ],
-    ['some_new_field', { some_new_field: 1 }],
+    ['tools[0].type', { tools: [{ type: 'web_search' }, { type: 'image_generation' }] }],
+    ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
+    ['tools[1].type', { tools: [tool, { type: 'custom', name: 'x' }] }],
+    ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
   ])('%s', (field, fields) => {
     expect(ask(fields)).toMatchObject(unsupported(field));
   });

@@ -137,6 +137,27 @@ describe('a stream of the Responses API', () => {
     });
   });
 
+  test.each([
+    ['nothing', [begin(0, 'look')]],
+    ['blanks', [begin(0, 'look'), more(0, ' ')]],
+    ['nothing before another call', [begin(0, 'look'), begin(1, 'see'), more(1, '{}')]],
+  ])('tells of a call whose arguments are %s that they are an empty object', (_what, calls) => {
+    const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
+    const ofFirst = ends.filter((event) => event['output_index'] === 0);
+    const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
+    const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
+    expect(JSON.parse(deltas)).toEqual({});
+    expect(done).toMatchObject({ arguments: deltas });
+    expect(ofFirst.at(-1)).toMatchObject({ item: { status: 'completed', arguments: deltas } });
+  });
+
+  test('leaves the arguments of a call empty that was cut off before them', () => {
+    const cut = told(RESPONSES, begin(0, 'look'), chunk({}, 'length'));
+    expect(cut.at(-1)).toMatchObject({
+      response: { output: [{ type: 'function_call', status: 'incomplete', arguments: '' }] },
+    });
+  });
+
   test('that is cut at the token limit ends as incomplete, and so does the open item', () => {
     const cut = told(RESPONSES, chunk({ content: 'Hel' }), chunk({}, 'length'));
     expect(cut.at(-1)).toMatchObject({

@@ -29,6 +29,16 @@ test.for([
     },
     counted(7, 8, 2),
   ],
+  [
+    'of xAI, which leaves out of the input what its cache took part in',
+    { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 7 } },
+    counted(10, 2, 7),
+  ],
+  [
+    'of DeepSeek, which has its own name for cached ones',
+    { prompt_tokens: 7, completion_tokens: 2, prompt_cache_hit_tokens: 3 },
+    counted(7, 2, 3),
+  ],
   ['with a total only', { total_tokens: 9 }, counted(9, 0)],
   ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
   ['beyond any exchange', { prompt_tokens: 2e15, completion_tokens: 1 }, counted(1e9, 1)],

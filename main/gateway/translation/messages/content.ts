@@ -1,5 +1,5 @@
 import type { ChatPart, Conversation } from '../conversation.ts';
-import type { FieldReader } from '../findings.ts';
+import { fieldNames, type FieldReader } from '../findings.ts';
 import { readDocument, readImage, readSearchResult } from './parts.ts';
 
 export function readSystem(reader: FieldReader, conversation: Conversation): void {
@@ -13,9 +13,35 @@ function readSystemText(reader: FieldReader, key: string, conversation: Conversa
     return;
   }
   if (!Array.isArray(value)) return reader.bad(key, 'must be a string or an array of text blocks');
-  const texts = reader.elements(key).map((block) => block.requiredText('text'));
+  const texts = reader.elements(key).flatMap(systemTexts);
   if (texts.length > 0) conversation.system(texts.join('\n\n'));
 }
+
+function systemTexts(block: FieldReader): string[] {
+  block.dropOthers(BLOCK);
+  const type = block.text('type') ?? 'text';
+  switch (type) {
+    case 'text':
+      return [block.requiredText('text')];
+    // Claude Code names tools here that `tools` defines (juspay/neurolink#1717), which are offered from the start.
+    case 'tool_addition':
+      if (block.inner('tool')?.text('type') !== 'tool_reference') refuse(block, type);
+      return [];
+    case 'tool_removal':
+      block.dropWhole(type);
+      return [];
+    default:
+      refuse(block, type);
+      return [];
+  }
+}
+
+const MESSAGE = fieldNames('role content');
+
+/** Of blocks of any type; those that are not read only concern caches, signatures and who called a tool. */
+const BLOCK = fieldNames(
+  'type text cache_control citations source title context content tool tool_name thinking signature data id name input caller toolset_name tool_use_id is_error',
+);
 
 /** Adds `messages`. */
 export function readMessages(reader: FieldReader, conversation: Conversation): void {
@@ -25,6 +51,7 @@ export function readMessages(reader: FieldReader, conversation: Conversation): v
 }
 
 function readMessage(message: FieldReader, conversation: Conversation): void {
+  message.dropOthers(MESSAGE);
   const role = message.requiredText('role');
   switch (role) {
     case 'user':
@@ -32,6 +59,8 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
     case 'assistant':
       return readAssistant(message, conversation);
     case 'system':
+      // One may only set the effort from here on.
+      if (!message.has('content') && message.has('output_config')) return;
       return readSystemText(message, 'content', conversation);
     default:
       message.bad('role', 'must be user, assistant or system');
@@ -67,6 +96,7 @@ function readUser(message: FieldReader, conversation: Conversation): void {
 
 /** A block that a user may send, in a message or in a tool's result. */
 function readUserBlock(block: FieldReader): ChatPart[] {
+  block.dropOthers(BLOCK);
   const type = block.requiredText('type');
   switch (type) {
     case 'text':
@@ -94,6 +124,7 @@ function refuse(block: FieldReader, type: string): void {
 const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
+  block.dropOthers(BLOCK);
   const parts: ChatPart[] = [];
   if (block.flag('is_error') === true) parts.push({ type: 'text', text: FAILED });
   if (block.has('content')) {
@@ -112,10 +143,13 @@ function withFailureInText(parts: readonly ChatPart[]): readonly ChatPart[] {
 
 function readAssistant(message: FieldReader, conversation: Conversation): void {
   const blocks = blocksOf(message, (text) => conversation.assistant(text));
+  // A turn of which nothing can be told, such as redacted thinking, stays between the user's.
+  conversation.assistant('');
   for (const block of blocks) readAssistantBlock(block, conversation);
 }
 
 function readAssistantBlock(block: FieldReader, conversation: Conversation): void {
+  block.dropOthers(BLOCK);
   const type = block.requiredText('type');
   switch (type) {
     case 'text':

@@ -1,9 +1,15 @@
-import type { FieldReader } from '../findings.ts';
+import { fieldNames, type FieldReader } from '../findings.ts';
+
+const CHOICE = fieldNames('type name disable_parallel_tool_use');
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 export function readTools(reader: FieldReader): object {
-  const tools = reader.elements('tools').flatMap((tool) => readTool(tool) ?? []);
   const choice = reader.inner('tool_choice');
+  choice?.dropOthers(CHOICE);
+  const all = reader.elements('tools');
+  const isFree = FREE.has(choice?.text('type') ?? 'auto');
+  const areOthersEnough = isFree && all.some((tool) => typeOf(tool) === 'custom');
+  const tools = all.flatMap((tool) => readTool(tool, areOthersEnough) ?? []);
   const chosen = choice === null ? undefined : readChoice(choice);
   const isSerial = choice?.flag('disable_parallel_tool_use') === true;
   // Some engines refuse these two without tools, where they mean nothing.
@@ -15,13 +21,24 @@ export function readTools(reader: FieldReader): object {
   };
 }
 
-const KNOWN = (
-  'type name description input_schema strict allowed_callers input_examples cache_control ' +
-  'defer_loading eager_input_streaming'
-).split(' ');
+const KNOWN = fieldNames(
+  'type name description input_schema strict allowed_callers input_examples cache_control defer_loading eager_input_streaming',
+);
 
-function readTool(tool: FieldReader): object | null {
-  const type = tool.text('type') ?? 'custom';
+/** Choices that any tool or none may follow. */
+const FREE = fieldNames('auto none');
+
+/** Claude Code adds one to its own tools (SaladDay/cc-switch-cli#468), and works without. */
+const ADDED_BY_AGENTS = /^advisor_/;
+
+const typeOf = (tool: FieldReader) => tool.text('type') ?? 'custom';
+
+function readTool(tool: FieldReader, areOthersEnough: boolean): object | null {
+  const type = typeOf(tool);
+  if (areOthersEnough && ADDED_BY_AGENTS.test(type)) {
+    tool.dropWhole(type);
+    return null;
+  }
   if (type !== 'custom') {
     tool.unsupported(
       'type',
@@ -29,7 +46,7 @@ function readTool(tool: FieldReader): object | null {
     );
     return null;
   }
-  tool.refuseOthers(KNOWN);
+  tool.dropOthers(KNOWN);
   const callers = tool.list('allowed_callers');
   if (callers !== undefined && !callers.includes('direct')) {
     tool.unsupported('allowed_callers', 'only the model itself calls tools here.');

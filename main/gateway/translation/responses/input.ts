@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import type { ChatPart, Conversation } from '../conversation.ts';
-import type { FieldReader } from '../findings.ts';
+import { fieldNames, type FieldReader } from '../findings.ts';
 import type { ItemSource } from '../item-memory.ts';
 import { flatName } from './namespaces.ts';
 import { readParts, textsOf } from './parts.ts';
@@ -23,7 +23,13 @@ export function readInput(
   for (const item of reader.elements('input')) readItem(item, conversation, items);
 }
 
+/** Of items of any type; those that are not read only concern their provider, or the client that made them. */
+const ITEM = fieldNames(
+  'type id role content status phase summary encrypted_content call_id name namespace arguments output caller async',
+);
+
 function readItem(item: FieldReader, conversation: Conversation, items: ItemSource | null): void {
+  item.dropOthers(ITEM);
   const type = item.text('type') ?? (item.has('role') ? 'message' : 'item_reference');
   switch (type) {
     case 'message':
@@ -54,6 +60,7 @@ function readMessage(item: FieldReader, conversation: Conversation): void {
       conversation.system(textsOf(item, readContent(item)).join('\n\n'));
       return;
     case 'assistant':
+      conversation.assistant('');
       for (const text of textsOf(item, readContent(item))) conversation.assistant(text);
       return;
     default:

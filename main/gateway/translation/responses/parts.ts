@@ -1,12 +1,18 @@
 import type { ChatPart } from '../conversation.ts';
-import type { FieldReader } from '../findings.ts';
+import { fieldNames, type FieldReader } from '../findings.ts';
 
 /** The parts of a message's `content` or of a call's `output`. */
 export function readParts(item: FieldReader, key: string): ChatPart[] {
   return item.elements(key).flatMap((part) => readPart(part) ?? []);
 }
 
+/** Of parts of any type; those that are not read only concern caches, or what an earlier answer told. */
+const PART = fieldNames(
+  'type text refusal annotations logprobs image_url detail file_id file_url file_data filename input_audio prompt_cache_breakpoint',
+);
+
 function readPart(part: FieldReader): ChatPart | null {
+  part.dropOthers(PART);
   const type = part.requiredText('type');
   switch (type) {
     case 'input_text':
@@ -27,6 +33,8 @@ function readPart(part: FieldReader): ChatPart | null {
   }
 }
 
+const DETAILS = fieldNames('auto low high original');
+
 function readImage(part: FieldReader): ChatPart | null {
   if (part.has('file_id')) {
     part.unsupported(
@@ -36,7 +44,7 @@ function readImage(part: FieldReader): ChatPart | null {
     return null;
   }
   const url = part.requiredText('image_url');
-  const detail = part.text('detail') ?? 'auto';
+  const detail = part.oneOf('detail', DETAILS) ?? 'auto';
   return {
     type: 'image_url',
     // Chat completions have no detail above "high".

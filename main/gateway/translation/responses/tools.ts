@@ -1,15 +1,28 @@
-import { type FieldReader, isAbsent, NO_COUNTERPART } from '../findings.ts';
+import { fieldNames, type FieldReader, isAbsent, NO_COUNTERPART } from '../findings.ts';
 import { flatName } from './namespaces.ts';
 
-const KNOWN = 'type name description parameters strict allowed_callers async defer_loading'.split(
-  ' ',
+const FUNCTION = fieldNames(
+  'type name description parameters strict allowed_callers async defer_loading',
 );
+const NAMESPACE = fieldNames('type name description tools');
+const CHOICE = fieldNames('type name mode tools');
 
-const CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
+const CHOICES = fieldNames('none auto required');
+/** Choices that any tool or none may follow. */
+const FREE: ReadonlySet<unknown> = fieldNames('none auto');
+
+/**
+ * Codex 0.169 adds a web search to its own functions in every request (ggml-org/llama.cpp#20156), with names of OpenAI's
+ * models the search for tools and the patch, with its login images. It works without: its shell searches and patches, too.
+ */
+const ADDED_BY_AGENTS = fieldNames('web_search image_generation tool_search custom:apply_patch');
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 export function readTools(reader: FieldReader): object {
-  const tools = reader.elements('tools').flatMap(readTool);
+  const all = reader.elements('tools');
+  const isFree = FREE.has(reader.get('tool_choice') ?? 'auto');
+  const areOthersEnough = isFree && all.some(hasFunctions);
+  const tools = all.flatMap((tool) => readTool(tool, areOthersEnough));
   const { choice, allowed } = readChoice(reader);
   const offered =
     allowed === null ? tools : tools.filter(({ function: { name } }) => allowed.has(name));
@@ -37,9 +50,17 @@ interface ChatTool {
   readonly function: { readonly name: string; readonly [field: string]: unknown };
 }
 
+const hasFunctions = (tool: FieldReader) =>
+  tool.get('type') === 'function' || tool.get('type') === 'namespace';
+
 /** The functions that a tool stands for. */
-function readTool(tool: FieldReader): readonly ChatTool[] {
+function readTool(tool: FieldReader, areOthersEnough: boolean): readonly ChatTool[] {
   const type = tool.requiredText('type');
+  const kind = type === 'custom' ? `custom:${tool.requiredText('name')}` : type;
+  if (areOthersEnough && ADDED_BY_AGENTS.has(kind)) {
+    tool.dropWhole(type);
+    return [];
+  }
   switch (type) {
     case 'function':
       return [readFunction(tool)];
@@ -56,7 +77,7 @@ function readTool(tool: FieldReader): readonly ChatTool[] {
 
 /** The description of the namespace is added to that of its first function. */
 function readNamespace(tool: FieldReader): readonly ChatTool[] {
-  tool.refuseOthers(['type', 'name', 'description', 'tools']);
+  tool.dropOthers(NAMESPACE);
   const namespace = tool.requiredText('name');
   const about = tool.text('description');
   return tool.elements('tools').flatMap((inner, index) => {
@@ -69,7 +90,7 @@ function readNamespace(tool: FieldReader): readonly ChatTool[] {
 }
 
 function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
-  tool.refuseOthers(KNOWN);
+  tool.dropOthers(FUNCTION);
   if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
   const callers = tool.list('allowed_callers');
   if (callers !== undefined && !callers.includes('direct')) {
@@ -104,6 +125,7 @@ function readChoice(reader: FieldReader): Choice {
     return { choice: value, allowed: null };
   }
   const choice = reader.inner('tool_choice');
+  choice?.dropOthers(CHOICE);
   const type = choice?.requiredText('type');
   if (choice === null || type === undefined) return { allowed: null };
   if (type === 'function') {
