@@ -79,27 +79,30 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       ]);
     });
 
+    /** Changes the answer, and has no counterpart. */
+    const untold = path.endsWith('/messages') ? 'container' : 'conversation';
+
     test('that chat completions cannot express go to the next upstream that speaks the protocol', async () => {
       const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
       const a = await startUpstream(chatOnly(404));
       const b = await startUpstream(json(200, whole));
       const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
-      const answer = await startCall(gateway.url + path, { ...body, other: 1 }).answer;
+      const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
       expect([name, answer.reason, answer.upstream]).toEqual([
         name,
         'hosted_a=unsupported',
         'hosted_b',
       ]);
-      expect(b.calls[0]?.json['other']).toBe(1);
+      expect(b.calls[0]?.json[untold]).toBe('x');
     });
 
     test('that nobody can serve are a 400 that names the field', async () => {
       const a = await startUpstream(chatOnly(404));
       const gateway = await startGateway(at({ hosted_a: a.url }));
       for (let n = 0; n < 2; n += 1) {
-        const answer = await startCall(gateway.url + path, { ...body, other: 1 }).answer;
+        const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
         expect([answer.status, answer.upstream]).toEqual([400, 'none']);
-        expect(answer.text).toContain("'other': chat completions have no counterpart");
+        expect(answer.text).toContain(`'${untold}': `);
       }
       expect(pathsOf(a.calls)).toEqual([native]);
     });

@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { isTooDeep, parseJson } from '../../platform/json.ts';
-import type { CallDelta } from './chat-answer.ts';
+import { type CallPiece, createCallOrder } from '../protocols/chat/calls.ts';
 import { createTextBuilder, type TextBuilder } from './text-builder.ts';
 
 /** A tool call that arrives in pieces. */
@@ -11,55 +11,56 @@ export interface PartialCall {
   isClosed: boolean;
 }
 
-/** The tool calls of an answer, told apart by the upstream's index. */
+/** The tool calls of an answer. */
 export interface PartialCalls {
-  add(delta: CallDelta): AddedPiece;
+  add(piece: CallPiece): AddedPiece;
   readonly size: number;
 }
 
-interface AddedPiece {
-  readonly call: PartialCall;
-  /** Whether this is the call's first piece. */
-  readonly isNew: boolean;
-  /** What the piece adds to the arguments. */
-  readonly added: string;
-  /** The reason to fail the answer, or null. */
-  readonly problem: string | null;
-}
+type AddedPiece =
+  | {
+      readonly kind: 'added';
+      readonly call: PartialCall;
+      /** Whether this is the call's first piece. */
+      readonly isNew: boolean;
+      /** What the piece adds to the arguments. */
+      readonly added: string;
+    }
+  /** The reason to fail the answer. */
+  | { readonly kind: 'problem'; readonly problem: string };
 
 const NO_NAME = 'The upstream called a tool without its name.';
 const ADDED_LATE = 'The upstream added arguments to a tool call that was complete.';
+const MIXED_UP = 'The upstream sent tool calls that cannot be told apart.';
+
+const problem = (words: string): AddedPiece => ({ kind: 'problem', problem: words });
 
 /** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
 export function createPartialCalls(exchangeId: string): PartialCalls {
-  const calls = new Map<number | string | symbol, PartialCall>();
-  const ids = new Set<string>();
+  const calls: PartialCall[] = [];
+  const order = createCallOrder((place) => `call_${exchangeId}_${place}`);
 
-  function begin(key: number | string | symbol, { id, name }: CallDelta): PartialCall {
-    const unique = id === '' || ids.has(id) ? `call_${exchangeId}_${calls.size}` : id;
-    ids.add(unique);
-    const call = { id: unique, name, arguments: createTextBuilder(), isClosed: false };
-    calls.set(key, call);
+  function begin(id: string, { name }: CallPiece): PartialCall {
+    const call = { id, name, arguments: createTextBuilder(), isClosed: false };
+    calls.push(call);
     return call;
   }
 
   return {
-    add(delta) {
-      const key = delta.index ?? Symbol('call');
-      const known = calls.get(key);
-      const isNew = known === undefined;
-      const call = known ?? begin(key, delta);
-      if (call.isClosed) {
-        // Whitespace may follow the end of a JSON text.
-        const problem = delta.arguments.trim() === '' ? null : ADDED_LATE;
-        return { call, isNew, added: '', problem };
-      }
-      call.arguments.add(delta.arguments);
-      const problem = isNew && call.name === '' ? NO_NAME : null;
-      return { call, isNew, added: delta.arguments, problem };
+    add(piece) {
+      const at = order.placeOf(piece);
+      if (at.kind === 'mixed_up') return problem(MIXED_UP);
+      const { isNew } = at;
+      const call = calls[at.place] ?? begin(at.id, piece);
+      if (call.name === '') return problem(NO_NAME);
+      // Whitespace may follow the end of a JSON text.
+      const added = call.isClosed ? '' : piece.arguments;
+      if (added === '' && piece.arguments.trim() !== '') return problem(ADDED_LATE);
+      call.arguments.add(added);
+      return { kind: 'added', call, isNew, added };
     },
     get size() {
-      return calls.size;
+      return calls.length;
     },
   };
 }

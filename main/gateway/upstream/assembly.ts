@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from '../protocols/chat/calls.ts';
@@ -34,6 +33,7 @@ export function createAssembly(): Assembly {
   const choice = createFields(budget);
   const message = createFields(budget);
   const calls: Fields[] = [];
+  const ids: string[] = [];
   const order = createCallOrder();
   let isMixedUp = false;
   let finishReason: string | null = null;
@@ -49,15 +49,16 @@ export function createAssembly(): Assembly {
       isMixedUp ||= at.kind === 'mixed_up';
       if (at.kind === 'mixed_up') return;
       const { index: _index, ...rest } = piece;
-      merge(callAt(at.place), rest);
+      merge(callAt(at), rest);
     }
   }
 
-  function callAt(place: number): Fields {
+  function callAt({ place, id }: { readonly place: number; readonly id: string }): Fields {
     const known = calls[place];
     if (known !== undefined) return known;
     const call = createFields(budget);
     calls[place] = call;
+    ids[place] = id;
     budget.fields -= 1;
     return call;
   }
@@ -89,7 +90,7 @@ export function createAssembly(): Assembly {
     problem,
     result() {
       top.setLast('object', 'chat.completion');
-      for (const call of calls) complete(call);
+      for (const [place, call] of calls.entries()) complete(call, ids[place] ?? '');
       if (calls.length > 0) message.set('tool_calls', listField(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
       choice.set('message', message);
@@ -104,8 +105,8 @@ export function createAssembly(): Assembly {
 }
 
 /** Clients send a call back by its id and parse its arguments. */
-function complete(call: Fields): void {
-  fill(call, 'id', `call_${randomUUID()}`);
+function complete(call: Fields, id: string): void {
+  call.setLast('id', id);
   fill(call, 'type', 'function');
   fill(call.inner('function'), 'arguments', '{}');
 }

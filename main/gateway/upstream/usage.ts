@@ -1,7 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { parseJson } from '../../platform/json.ts';
-import { type TokenCounts, tokenCounts } from '../translation/token-counts.ts';
+import { type TokenCounts, tokenCounts } from '../protocols/token-counts.ts';
 import type { UpstreamCall } from './call.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 

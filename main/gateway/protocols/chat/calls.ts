@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 
@@ -35,7 +36,13 @@ export function argumentsText(value: unknown): string {
 
 /** Which call of an answer a piece belongs to. */
 export type CallPlace =
-  | { readonly kind: 'place'; readonly place: number; readonly isNew: boolean }
+  | {
+      readonly kind: 'place';
+      readonly place: number;
+      /** The call's own: what the upstream calls it, or a new one where that is empty or was used before. */
+      readonly id: string;
+      readonly isNew: boolean;
+    }
   /** The arguments of two calls, and nothing that tells whose they are. */
   | { readonly kind: 'mixed_up' };
 
@@ -46,8 +53,10 @@ export interface CallOrder {
 
 interface KnownCall {
   readonly place: number;
+  /** As the upstream names it. */
+  given: string;
   name: string;
-  id: string;
+  readonly id: string;
   readonly progress: JsonProgress;
 }
 
@@ -58,24 +67,31 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
  * sends no index (THU-MAIC/OpenMAIC#1556). A new id without a name does not begin a call: older vLLM invented one for
  * each piece. Work is linear in the arguments.
  */
-export function createCallOrder(): CallOrder {
+export function createCallOrder(
+  newId: (place: number) => string = () => `call_${randomUUID()}`,
+): CallOrder {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
   let latest: KnownCall | null = null;
   let count = 0;
 
-  function known({ id, index, name }: CallPiece): KnownCall | null {
+  function known(piece: CallPiece): KnownCall | null {
+    const { id, index, name } = piece;
     const named = id === '' ? undefined : byId.get(id);
-    if (named !== undefined) return named;
+    // Some engines give all calls one id.
+    const isUsed = name !== '' && named?.progress.isWhole() === true;
+    if (named !== undefined) return isUsed ? null : named;
     const at = (index === null ? latest : byIndex.get(index)) ?? null;
     if (at === null || name === '') return at;
     // Some hosts repeat the name with each piece (lobehub/lobehub#11219), and only the first time with an id.
-    const isAnother = id !== '' ? at.id !== '' : at.name !== '' && at.progress.isWhole();
+    const isWhole = at.progress.isWhole() && piece.arguments.trim() !== '';
+    const isAnother = isWhole || (id !== '' && at.given !== '');
     return isAnother || (index === null && at.name !== name && at.name !== '') ? null : at;
   }
 
-  function begun({ id, name }: CallPiece): KnownCall {
-    const call = { place: count, id, name, progress: createJsonProgress() };
+  function begun({ id: given, name }: CallPiece): KnownCall {
+    const id = given === '' || byId.has(given) ? newId(count) : given;
+    const call = { place: count, given, name, id, progress: createJsonProgress() };
     count += 1;
     return call;
   }
@@ -87,12 +103,12 @@ export function createCallOrder(): CallOrder {
       if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return MIXED_UP;
       const call = before ?? begun(piece);
       if (call.name === '') call.name = piece.name;
-      if (call.id === '') call.id = id;
-      if (id !== '' && id === call.id) byId.set(id, call);
+      if (call.given === '') call.given = id;
+      if (id !== '' && id === call.given) byId.set(id, call);
       if (index !== null) byIndex.set(index, call);
       latest = call;
       call.progress.add(piece.arguments);
-      return { kind: 'place', place: call.place, isNew: before === null };
+      return { kind: 'place', place: call.place, id: call.id, isNew: before === null };
     },
   };
 }

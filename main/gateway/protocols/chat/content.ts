@@ -1,5 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf } from '../../../platform/json.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
 import { CONTENT, NOTHING, type Substance } from '../substance.ts';
 import { errorIn, wordsOnly } from '../upstream-error.ts';
 import { endOf } from './finish.ts';
@@ -28,8 +28,8 @@ export function substanceOf(value: unknown): Substance {
   return choices.some(hasContent) ? CONTENT : NOTHING;
 }
 
-export const brokenOff = (choice: Json): string =>
-  `The upstream broke off its answer: ${String(choice['finish_reason'])}.`;
+export const brokenOff = (choice: unknown): string =>
+  `The upstream broke off its answer: ${String(memberOf(choice, 'finish_reason'))}.`;
 
 function hasContent(choice: Json): boolean {
   const said = choice['delta'] ?? choice['message'];

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
 import { listOf } from '../../../platform/json.ts';
 import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
@@ -37,7 +36,6 @@ const MAX_CALLS = 10_000;
 const MAX_CHOICES = 10_000;
 
 interface Call {
-  readonly id: string;
   hasName: boolean;
   hasArguments: boolean;
   /** Arguments that came before the name. */
@@ -128,10 +126,9 @@ function repairedCall(call: Json, { order, calls }: Choice): Json | string | nul
   const piece = callPieceOf(call);
   const at = order.placeOf(piece);
   if (at.kind === 'mixed_up') return MIXED_UP;
-  const { place } = at;
+  const { place, id } = at;
   if (place >= MAX_CALLS) return TOO_MANY;
   const known = (calls[place] ??= {
-    id: piece.id === '' ? `call_${randomUUID()}` : piece.id,
     hasName: false,
     hasArguments: false,
     early: '',
@@ -145,12 +142,12 @@ function repairedCall(call: Json, { order, calls }: Choice): Json | string | nul
   const text = known.early + piece.arguments;
   known.early = '';
   known.hasArguments ||= text !== '';
-  if (isUsualPiece(call, { isFirst, place, id: known.id, text })) return call;
+  if (isUsualPiece(call, { isFirst, place, id, text })) return call;
   const { id: _id, index: _index, type: _type, function: inner, ...others } = call;
   const { name, arguments: _arguments, ...more } = isObject(inner) ? inner : {};
   return {
     index: place,
-    ...(isFirst ? { id: known.id, type: 'function' } : {}),
+    ...(isFirst ? { id, type: 'function' } : {}),
     function: { ...(isFirst ? { name } : {}), ...more, arguments: text },
     ...others,
   };

@@ -1,4 +1,5 @@
-import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
+import type { Finish } from '../../protocols/chat/finish.ts';
+import { type AnswerPart, readChatAnswer, type Usage } from '../chat-answer.ts';
 import { anthropicError, NO_FINISH } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';

@@ -1,4 +1,5 @@
-import type { CallDelta, AnswerDelta } from '../chat-answer.ts';
+import type { CallPiece } from '../../protocols/chat/calls.ts';
+import type { AnswerDelta } from '../chat-answer.ts';
 import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
 
@@ -93,9 +94,13 @@ export class MessageBlocks {
     this.#delta({ type: 'text_delta', text });
   }
 
-  #addCall(delta: CallDelta): void {
-    const { call, isNew, added, problem } = this.#calls.add(delta);
-    this.#problem = problem;
+  #addCall(delta: CallPiece): void {
+    const piece = this.#calls.add(delta);
+    if (piece.kind === 'problem') {
+      this.#problem = piece.problem;
+      return;
+    }
+    const { call, isNew, added } = piece;
     if (isNew) this.#beginOrQueue(call);
     if (added === '' || this.#waiting.has(call)) return;
     this.#delta({ type: 'input_json_delta', partial_json: added });

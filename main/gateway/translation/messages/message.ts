@@ -1,4 +1,5 @@
-import type { Finish, Usage } from '../chat-answer.ts';
+import type { Finish } from '../../protocols/chat/finish.ts';
+import type { Usage } from '../chat-answer.ts';
 import type { TranslatedExchange } from '../translation.ts';
 
 export interface Ending {

@@ -1,4 +1,5 @@
-import type { CallDelta, Citation, AnswerDelta } from '../chat-answer.ts';
+import type { CallPiece } from '../../protocols/chat/calls.ts';
+import type { AnswerDelta, Citation } from '../chat-answer.ts';
 import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
@@ -180,9 +181,13 @@ export class ResponseOutput {
     return open;
   }
 
-  #addCall(delta: CallDelta): void {
-    const { call, isNew, added, problem } = this.#calls.add(delta);
-    this.#problem = problem;
+  #addCall(delta: CallPiece): void {
+    const piece = this.#calls.add(delta);
+    if (piece.kind === 'problem') {
+      this.#problem = piece.problem;
+      return;
+    }
+    const { call, isNew, added } = piece;
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
     if (open === undefined || added === '') return;
     this.#send('function_call_arguments.delta', open, { delta: added });

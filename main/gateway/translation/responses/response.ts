@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import type { Finish, Usage } from '../chat-answer.ts';
+import type { Finish } from '../../protocols/chat/finish.ts';
+import type { Usage } from '../chat-answer.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { TranslatedExchange } from '../translation.ts';
 import type { OutputItem } from './output.ts';
