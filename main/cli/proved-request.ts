@@ -16,7 +16,7 @@ export interface ProvedRequest {
   readonly path: string;
   /** JSON, or null for none. */
   readonly body: string | null;
-  /** For the whole exchange; null: as long as it takes. */
+  /** For the whole exchange after the proof; null: as long as it takes. */
   readonly timeoutMs: number | null;
 }
 
