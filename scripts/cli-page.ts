@@ -54,7 +54,8 @@ version. Without a command it starts the gateway.
 `;
 
 const NOTES = `All but \`start\`, \`logs\`, \`service\`, \`completion\` and \`help\` talk to the running gateway of the data directory: its address
-is in \`running.json\` there, and \`control-token\` is the proof. \`join\`, \`leave\` and \`doctor\` work where none runs, too.
+is in \`running.json\` there. The gateway first proves that it knows \`control-token\`, and only then is it sent.
+\`join\`, \`leave\` and \`doctor\` work where none runs, too.
 
 What a command answers goes to standard output; with \`--json\` that is JSON and nothing else. Errors, progress and the
 route of \`chat\` go to standard error. There is no colour where \`NO_COLOR\` is set or the output is no terminal, and

@@ -100,7 +100,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
   const { opened, usage } = await openStores(loaded.config, dataDirectory, edges);
-  const http = createHttpClient();
+  const http = createHttpClient(clientEdges(edges));
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
@@ -186,6 +186,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     resumed: () => wakeUp(http, [gateway, providers, machine]),
   };
 }
+
+const clientEdges = ({ clock, log }: HostEdges) => ({
+  clock,
+  onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
+});
 
 /** After sleep, old findings and connections may be stale. */
 function wakeUp(http: HttpClient, parts: readonly { resumed(): void }[]): void {

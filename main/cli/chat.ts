@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
 import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
@@ -5,7 +6,8 @@ import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
-import { findRunning, notRunning, type Running } from './running-app.ts';
+import { type Sent, sendProved } from './proved-request.ts';
+import { findRunning, notRunning, type Running, strangerAt } from './running-app.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Sends one message; the answer goes to standard output as it arrives, its route to standard error. */
@@ -13,14 +15,14 @@ export async function chat(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, options, words } = input;
   const message = await textOf(words);
   if (message.trim() === '') return failed(NO_MESSAGE, EXIT.usage);
-  const running = findRunning(dataDirectory);
+  const running = await findRunning(dataDirectory);
   if (running === null) return notRunning(dataDirectory);
   const model = typeof options['model'] === 'string' ? options['model'] : null;
   const asJson = options['json'] === true;
   const result = await streamChat(running, bodyOf(message, model), (piece) => {
     if (!asJson) process.stdout.write(process.stdout.isTTY ? withoutControls(piece) : piece);
   });
-  if (result.kind === 'unreached') return failed(`The gateway did not answer: ${result.why}.`);
+  if (result.kind === 'unreached') return failed(result.why);
   const { route, text, error } = result;
   if (asJson && error === null) return answer({ text, ...route }, '');
   if (!asJson) {
@@ -65,42 +67,49 @@ type ChatResult =
   | { readonly kind: 'unreached'; readonly why: string };
 
 async function streamChat(
-  { url, controlToken }: Running,
+  running: Running,
   body: string,
   onText: (piece: string) => void,
 ): Promise<ChatResult> {
   const startedAt = performance.now();
   const sinceMs = () => Math.round(performance.now() - startedAt);
+  const sent = await withProgress(
+    'Waiting for the first token',
+    sendProved(running, { method: 'POST', path: '/v1/chat/completions', body, timeoutMs: null }),
+  );
+  if (sent.kind !== 'answered') return { kind: 'unreached', why: whyUnreached(sent, running) };
+  const { response } = sent;
+  const { statusCode = 0 } = response;
   try {
-    const response = await withProgress(
-      'Waiting for the first token',
-      fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
-        body,
-      }),
-    );
     const headers = routeHeaders(response.headers);
-    const answered = response.ok
-      ? await readStream(response, onText, sinceMs)
-      : {
-          ...NOTHING,
-          error: errorOf(parseJson(await response.text())) ?? `HTTP ${response.status}`,
-        };
+    const answered =
+      statusCode < 300
+        ? await readStream(response, onText, sinceMs)
+        : {
+            ...NOTHING,
+            error: errorOf(parseJson(await textFrom(response))) ?? `HTTP ${statusCode}`,
+          };
     const { text, error, model, firstContentMs } = answered;
     const route = { ...headers, model, firstContentMs, totalMs: sinceMs() };
     return { kind: 'answered', text, error, route };
   } catch (error) {
-    return { kind: 'unreached', why: messageOf(error) };
+    return { kind: 'unreached', why: didNotAnswer(error) };
   }
 }
 
-function routeHeaders(headers: Headers) {
+function whyUnreached(sent: Exclude<Sent, { readonly kind: 'answered' }>, { url }: Running) {
+  return sent.kind === 'stranger' ? strangerAt(url) : didNotAnswer(sent.error);
+}
+
+const didNotAnswer = (error: unknown) => `The gateway did not answer: ${messageOf(error)}.`;
+
+function routeHeaders(headers: IncomingHttpHeaders) {
+  const valueOf = (name: string) => stringOf(headers[name]);
   return {
-    upstream: headers.get('x-gateway-upstream') ?? 'none',
-    provider: headers.get('x-gateway-provider'),
-    fallbackReason: headers.get('x-gateway-fallback-reason') ?? 'none',
-    requestId: headers.get('x-gateway-request-id'),
+    upstream: valueOf('x-gateway-upstream') ?? 'none',
+    provider: valueOf('x-gateway-provider'),
+    fallbackReason: valueOf('x-gateway-fallback-reason') ?? 'none',
+    requestId: valueOf('x-gateway-request-id'),
   };
 }
 
@@ -114,14 +123,14 @@ interface Streamed {
 const NOTHING: Streamed = { text: '', error: null, model: null, firstContentMs: null };
 
 async function readStream(
-  response: Response,
+  response: AsyncIterable<Buffer>,
   onText: (piece: string) => void,
   sinceMs: () => number,
 ): Promise<Streamed> {
   const framer = createFramer();
   let state: Streamed = { ...NOTHING, error: 'The answer was cut off.' };
-  for await (const chunk of response.body ?? []) {
-    const frames = framer.push(Buffer.from(chunk));
+  for await (const chunk of response) {
+    const frames = framer.push(chunk);
     for (const event of frames === null ? [] : eventsOf(frames)) {
       const data = dataOf(event);
       if (data === '[DONE]') state = { ...state, error: null };

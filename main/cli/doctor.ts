@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
-import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
+import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/report.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { savedIdentity } from '../agent/storage/identity.ts';
@@ -21,7 +22,7 @@ const TIMEOUT_MS = 300_000;
 
 /** Checks this machine as a gateway would: in the running Switchyard, or in this process if none runs. */
 export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandOutcome> {
-  const running = findRunning(dataDirectory);
+  const running = await findRunning(dataDirectory);
   const checked = await withProgress(
     'Checking this machine',
     running === null ? checkHere(env, dataDirectory) : checkThere(running),
@@ -31,10 +32,31 @@ export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandO
 }
 
 async function checkThere(running: Running): Promise<DoctorReport | CommandOutcome> {
-  const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
-  const { body, error } = await callRunning<DoctorReport>(running, call);
+  const { body, error } = await callRunning(running, {
+    method: 'POST',
+    path: 'agent/doctor',
+    timeoutMs: TIMEOUT_MS,
+    answer: REPORT,
+  });
   return error === null ? body : failed(error);
 }
+
+const REPORT = z.looseObject({
+  ok: z.boolean(),
+  gateway: z
+    .looseObject({ url: z.string().nullable(), status: z.string(), failure_reason: z.string() })
+    .nullable(),
+  checks: z.array(
+    z.looseObject({
+      name: z.enum(DOCTOR_NAMES),
+      passed: z.boolean(),
+      tried: z.string(),
+      output: z.string(),
+      remedy: z.string().nullable(),
+      latencyMs: z.number().exactOptional(),
+    }),
+  ),
+});
 
 async function checkHere(
   env: NodeJS.ProcessEnv,

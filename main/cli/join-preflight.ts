@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
+import { z } from 'zod';
 import { createPoolLink } from '../agent/registration/pool-link.ts';
 import { linkProblemOf } from '../agent/registration/remedies.ts';
 import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
@@ -114,22 +115,23 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
-interface JoinAnswer {
-  readonly id: string;
-  readonly url: string;
-  readonly warning: string | null;
-}
+const JOINED = z.looseObject({
+  id: z.string(),
+  url: z.string(),
+  warning: z.string().nullable(),
+});
 
 /** Joins through the running Switchyard, which then sends heartbeats at once. */
 export async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
   const { origin, others, token, agentHost } = request;
-  const answer = await callRunning<JoinAnswer>(running, {
+  const answer = await callRunning(running, {
     method: 'POST',
     path: 'agent/join',
     json:
       others.length === 0
         ? { url: origin, token }
         : { line: `${[origin, ...others].join(',')} ${token}` },
+    answer: JOINED,
   });
   if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
   const { id, url, warning } = answer.body;
@@ -139,6 +141,7 @@ export async function joinRunning(request: JoinRequest, running: Running): Promi
       method: 'PATCH',
       path: 'settings',
       json: { agent: { host: agentHost } },
+      answer: z.unknown(),
     });
     notes.push(
       patched.error === null

@@ -35,7 +35,7 @@ export async function runJoin({
   const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
   if (plan.kind === 'refused') return failed(plan.lines.join('\n'), plan.exitCode);
   const { request, warnings } = plan;
-  const running = findRunning(dataDirectory);
+  const running = await findRunning(dataDirectory);
   const joined = await withProgress(
     `Joining ${request.origin}`,
     running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),

@@ -1,12 +1,5 @@
-import {
-  type AddedKey,
-  KEY_LIMIT_NAMES,
-  KEY_LIMITS,
-  type KeyLimitName,
-  type KeyLimitUse,
-  type KeyList,
-  type NamedKey,
-} from '#shared/keys.ts';
+import { z } from 'zod';
+import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
 import type { Input, Option } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
@@ -63,8 +56,24 @@ function limitsIn(options: Input['options']): LimitChange | null {
   return change;
 }
 
+const LIMITS = z.array(
+  z.looseObject({ name: z.enum(KEY_LIMIT_NAMES), limit: z.number(), used: z.number() }),
+);
+
+const LIST = z.looseObject({
+  keys: z.array(
+    z.looseObject({
+      name: z.string(),
+      createdAt: z.string(),
+      lastUsedAt: z.string().nullable(),
+      limits: LIMITS,
+    }),
+  ),
+  unnamed: z.number(),
+});
+
 async function list(dataDirectory: string): Promise<CommandOutcome> {
-  const asked = await ask<KeyList>(dataDirectory, { method: 'GET', path: 'keys' });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'keys', answer: LIST });
   if (asked.kind === 'failed') return asked;
   const all = asked.body;
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
@@ -84,22 +93,26 @@ const NONE =
   'There are no keys: every app on this machine may call. "switchyard keys add NAME" creates one; then every app needs one.';
 
 /** As in `830 of 1000 requests per day`. */
-function limitText({ name, limit: most, used }: KeyLimitUse): string {
+function limitText({ name, limit: most, used }: z.infer<typeof LIMITS>[number]): string {
   const { of, period } = KEY_LIMITS[name];
   return `${used} of ${most} ${of} per ${period}`;
 }
+
+const ADDED = z.looseObject({ key: z.string() });
 
 async function add(
   dataDirectory: string,
   name: string,
   limits: LimitChange,
 ): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
-  const asked = await ask<AddedKey>(dataDirectory, call);
+  const json = { name, limits };
+  const asked = await ask(dataDirectory, { method: 'POST', path: 'keys', json, answer: ADDED });
   if (asked.kind === 'failed') return asked;
   const added = asked.body;
   return answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`);
 }
+
+const LIMITED = z.looseObject({ limits: LIMITS });
 
 async function limit(
   dataDirectory: string,
@@ -107,8 +120,8 @@ async function limit(
   limits: LimitChange,
 ): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const call = { method: 'PATCH', path, json: { limits } } as const;
-  const asked = await ask<Pick<NamedKey, 'limits'>>(dataDirectory, call);
+  const json = { limits };
+  const asked = await ask(dataDirectory, { method: 'PATCH', path, json, answer: LIMITED });
   if (asked.kind === 'failed') return asked;
   const now = asked.body.limits.map(limitText);
   return answer(asked.body, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
@@ -116,6 +129,6 @@ async function limit(
 
 async function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const asked = await ask(dataDirectory, { method: 'DELETE', path });
+  const asked = await ask(dataDirectory, { method: 'DELETE', path, answer: z.unknown() });
   return asked.kind === 'failed' ? asked : answer(asked.body, `The key "${name}" is revoked.`);
 }

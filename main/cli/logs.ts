@@ -42,7 +42,8 @@ const ELSEWHERE = `see "journalctl --user -u switchyard", or the container's own
 
 /** True if the running gateway has not written to the file since it started. */
 async function isOld(path: string, dataDirectory: string): Promise<boolean> {
-  const startedAt = Date.parse(findRunning(dataDirectory)?.startedAt ?? '');
+  const running = await findRunning(dataDirectory);
+  const startedAt = Date.parse(running?.startedAt ?? '');
   return (await stat(path)).mtimeMs < startedAt;
 }
 

@@ -1,14 +1,15 @@
+import { z } from 'zod';
 import type { Input } from './command.ts';
 import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
-interface ModelList {
-  readonly data: readonly { readonly id: string; readonly owned_by: string }[];
-}
+const LIST = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), owned_by: z.string() })),
+});
 
 /** The models that apps can ask for, each with the upstream that has it. */
 export async function models({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask<ModelList>(dataDirectory, { method: 'GET', path: 'models' });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'models', answer: LIST });
   if (asked.kind === 'failed') return asked;
   const list = asked.body;
   const width = Math.max(0, ...list.data.map(({ id }) => id.length));

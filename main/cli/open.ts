@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
+import { z } from 'zod';
 import type { Input } from './command.ts';
 import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 /** Asks the gateway that runs with this data directory for a one-time link that gives control. */
 export function askForLink(dataDirectory: string) {
-  const call = { method: 'POST', path: 'sessions/codes' } as const;
-  return ask<{ readonly link: string }>(dataDirectory, call);
+  return ask(dataDirectory, { method: 'POST', path: 'sessions/codes', answer: LINK });
 }
+
+const LINK = z.looseObject({ link: z.url() });
 
 /** Opens the window in the browser; without one, or with `--print`, only prints the link. */
 export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {

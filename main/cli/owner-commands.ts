@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
@@ -7,16 +8,36 @@ import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask, findRunning } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
+/** What commands read of this machine's agent. */
+export const AGENT = z.looseObject({
+  owner: z.looseObject({
+    mode: z.enum(['on', 'paused', 'draining', 'leaving']),
+    reasons: z.array(z.string()),
+  }),
+  inFlight: z.number(),
+});
+
 /** Sets the mode of this machine and prints the new state. */
 export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
-  const asked = await ask<AgentView>(dataDirectory, call);
+  const json = { wish };
+  const asked = await ask(dataDirectory, {
+    method: 'POST',
+    path: 'agent/mode',
+    json,
+    answer: AGENT,
+  });
   if (asked.kind === 'failed') return asked;
   const { owner, inFlight } = asked.body;
   return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
-export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlight'>): string {
+export function stateLine({
+  owner,
+  inFlight,
+}: {
+  readonly owner: Pick<AgentView['owner'], 'mode' | 'reasons'>;
+  readonly inFlight: number;
+}): string {
   const why = owner.reasons.join(' ');
   switch (owner.mode) {
     case 'on':
@@ -31,14 +52,19 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
 
 /** Leaves the gateway that this machine has joined. If no Switchyard runs here, removes the saved enrolment. */
 export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
-  if (findRunning(dataDirectory) === null) return leaveStandalone(dataDirectory);
-  const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
+  if ((await findRunning(dataDirectory)) === null) return leaveStandalone(dataDirectory);
+  const before = await ask(dataDirectory, { method: 'GET', path: 'agent', answer: MEMBER });
   if (before.kind === 'failed') return before;
   const { registry } = before.body;
   if (registry.kind !== 'joined') return answer({ left: null }, NOT_JOINED);
-  const asked = await ask(dataDirectory, { method: 'POST', path: 'agent/leave' });
+  const call = { method: 'POST', path: 'agent/leave', answer: z.unknown() } as const;
+  const asked = await ask(dataDirectory, call);
   return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');
 }
+
+const MEMBER = z.looseObject({
+  registry: z.looseObject({ kind: z.string(), url: z.string().nullable() }),
+});
 
 async function leaveStandalone(directory: string): Promise<CommandOutcome> {
   const file = createEnrollmentFile(directory, systemClock, process.platform);
@@ -60,7 +86,7 @@ const left = (url: string) =>
 /** Closes the circuit of an upstream or a machine. */
 export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
-  const asked = await ask(dataDirectory, { method: 'POST', path });
+  const asked = await ask(dataDirectory, { method: 'POST', path, answer: z.unknown() });
   if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);
   if (asked.exitCode === EXIT.notRunning) return asked;
   return failed(`${asked.message}${didYouMean(id, UPSTREAM_IDS)}`);

@@ -1,5 +1,5 @@
+import { z } from 'zod';
 import { SILENT_MS } from '#shared/pool.ts';
-import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
@@ -11,9 +11,33 @@ export async function pool(input: Input): Promise<CommandOutcome> {
   return (await import('./pool-import.ts')).importFile(input);
 }
 
+const TOTALS = { requests: z.number(), answers: z.number(), tokens: z.number() };
+
+const POOL = z.looseObject({
+  gateway: z.string(),
+  database: z.string(),
+  problem: z.string().nullable(),
+  gateways: z.array(
+    z.looseObject({
+      id: z.string(),
+      host: z.string(),
+      version: z.string(),
+      seen_ms: z.number(),
+      behind: z.number(),
+      machines: z.number(),
+      verified: z.number(),
+      leases: z.number(),
+      ...TOTALS,
+    }),
+  ),
+  totals: z.looseObject(TOTALS),
+});
+
+const REPORT = z.looseObject({ ok: z.boolean(), pool: POOL.optional() });
+
 /** The gateways that share a database with the running one; exit code 1 while the database does not answer. */
 async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'status', answer: REPORT });
   if (asked.kind === 'failed') return asked;
   const { pool: report } = asked.body;
   if (report === undefined) return failed(ALONE);
@@ -24,7 +48,7 @@ async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
 const ALONE =
   'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/pool.md).';
 
-function poolText({ gateway, database, problem, gateways, totals }: PoolReport): string {
+function poolText({ gateway, database, problem, gateways, totals }: z.infer<typeof POOL>): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));
   const rows = gateways.map((each) => {
     const seen =
@@ -46,5 +70,5 @@ function poolText({ gateway, database, problem, gateways, totals }: PoolReport):
   ].join('\n');
 }
 
-const servedText = ({ requests, answers, tokens }: PoolReport['totals']) =>
+const servedText = ({ requests, answers, tokens }: z.infer<typeof POOL>['totals']) =>
   `${requests} requests, ${answers} answered, ${tokens} tokens`;

@@ -1,9 +1,33 @@
-import type { SettingsView, SettingView } from '#shared/settings.ts';
+import { z } from 'zod';
+import type { SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { nearest } from './suggest.ts';
+
+const SOURCES: Readonly<Record<SettingView['source'], string>> = {
+  env: 'set by the environment',
+  file: 'set',
+  keychain: 'keychain',
+  default: 'default',
+};
+
+const VIEW = z
+  .record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.looseObject({
+        value: z.unknown(),
+        source: z.enum(['env', 'file', 'keychain', 'default']),
+        restart: z.literal(true).exactOptional(),
+      }),
+    ),
+  )
+  .refine((view) => Object.keys(view).length > 0);
+
+type View = z.infer<typeof VIEW>;
 
 export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
@@ -13,7 +37,7 @@ export async function getSettings({
   dataDirectory,
   words: [path],
 }: Input): Promise<CommandOutcome> {
-  const asked = await ask<SettingsView>(dataDirectory, { method: 'GET', path: 'settings' });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'settings', answer: VIEW });
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));
@@ -29,10 +53,11 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
     const message = `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`;
     return failed(`${message}${hintFor(path, PATHS)}`, EXIT.usage);
   }
-  const asked = await ask<SettingsView>(dataDirectory, {
+  const asked = await ask(dataDirectory, {
     method: 'PATCH',
     path: 'settings',
     json: tree,
+    answer: VIEW,
   });
   if (asked.kind === 'failed') {
     const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
@@ -66,7 +91,7 @@ function treeOf(path: string, text: string): object | null {
 }
 
 /** The settings of a section, or one setting; null: all. */
-function chosen(view: SettingsView, filter: string | null): SettingsView {
+function chosen(view: View, filter: string | null): View {
   if (filter === null) return view;
   const sections = Object.entries(view).map(([section, settings]) => {
     const kept = Object.entries(settings).filter(
@@ -78,7 +103,7 @@ function chosen(view: SettingsView, filter: string | null): SettingsView {
 }
 
 /** A line for each setting: path, value, source. */
-function textOf(view: SettingsView): string {
+function textOf(view: View): string {
   return Object.entries(view)
     .flatMap(([section, settings]) =>
       Object.entries(settings).map(
@@ -87,13 +112,6 @@ function textOf(view: SettingsView): string {
     )
     .join('\n');
 }
-
-const SOURCES: Readonly<Record<SettingView['source'], string>> = {
-  env: 'set by the environment',
-  file: 'set',
-  keychain: 'keychain',
-  default: 'default',
-};
 
 function shown(value: unknown): string {
   if (value === null) return 'none';

@@ -1,32 +1,59 @@
-import type { AgentView } from '#shared/agent.ts';
-import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import { z } from 'zod';
 import type { Input } from './command.ts';
-import { stateLine } from './owner-commands.ts';
+import { AGENT, stateLine } from './owner-commands.ts';
 import { answer, EXIT, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
+const REPORT = z.looseObject({
+  ok: z.boolean(),
+  forceZero: z.boolean(),
+  local: z.looseObject({
+    health: z.string(),
+    verified_count: z.number(),
+    pending_count: z.number(),
+    failed_count: z.number(),
+  }),
+  upstreams: z.array(
+    z.looseObject({
+      id: z.string(),
+      baseUrl: z.string().nullable(),
+      model: z.string(),
+      healthy: z.boolean(),
+      circuit: z.looseObject({
+        open: z.boolean(),
+        cooldownRemainingMs: z.number(),
+        lastError: z.string().nullable(),
+      }),
+      skips: z.array(z.looseObject({ reason: z.string(), until: z.string() })),
+    }),
+  ),
+  stats: z.looseObject({ totalRequests: z.number(), fallbackCount: z.number() }),
+});
+
+type Report = z.infer<typeof REPORT>;
+
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
 export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'status', answer: REPORT });
   if (asked.kind === 'failed') return asked;
   const { url, body: report } = asked;
-  const agentAsked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
+  const agentAsked = await ask(dataDirectory, { method: 'GET', path: 'agent', answer: AGENT });
   // The route answers 409 while the agent is switched off.
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const data = { url, baseUrl: `${url}/v1`, status: report, agent };
   return answer(data, statusText(data, paint), report.ok ? EXIT.done : EXIT.failed);
 }
 
-export interface Status {
+interface Status {
   readonly url: string;
   readonly baseUrl: string;
-  readonly status: StatusReport;
+  readonly status: Report;
   /** Null while the agent is switched off. */
-  readonly agent: AgentView | null;
+  readonly agent: z.infer<typeof AGENT> | null;
 }
 
-export function statusText({ url, baseUrl, status: report, agent }: Status, color: Paint): string {
+function statusText({ url, baseUrl, status: report, agent }: Status, color: Paint): string {
   const { totalRequests, fallbackCount } = report.stats;
   const width = Math.max(...report.upstreams.map(({ id }) => id.length));
   const rows = report.upstreams.map((upstream) => {
@@ -50,7 +77,7 @@ interface StatusLine {
   readonly text: string;
 }
 
-function statusLineOf(upstream: UpstreamReport, report: StatusReport): StatusLine {
+function statusLineOf(upstream: Report['upstreams'][number], report: Report): StatusLine {
   const { id, baseUrl, circuit, skips, healthy, model } = upstream;
   const [exclusion] = skips;
   const isPool = id === 'local' && baseUrl === null;
@@ -68,7 +95,7 @@ function statusLineOf(upstream: UpstreamReport, report: StatusReport): StatusLin
   return { style: 'green', text: ['ready', model, baseUrl].filter(Boolean).join('  ') };
 }
 
-function poolLine({ local }: StatusReport): StatusLine {
+function poolLine({ local }: Report): StatusLine {
   const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
   if (verified + pending + failures === 0) return { style: 'dim', text: 'no machine has joined' };
   const text = `${verified} verified, ${pending} pending, ${failures} failed`;

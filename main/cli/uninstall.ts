@@ -11,7 +11,7 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   const { dataDirectory } = input;
   const service = await removeOwnService(input);
   if (service?.kind === 'failed') return service;
-  const running = findRunning(dataDirectory);
+  const running = await findRunning(dataDirectory);
   if (running !== null) return failed(`Switchyard is running at ${running.url}: stop it first.`);
   const done = uninstall(PACKAGE_ROOT, process.platform);
   if (done.kind === 'refused') return failed(done.why);

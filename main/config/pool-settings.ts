@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decoded } from '../platform/userinfo.ts';
 import { asList, atStart, type Kind, optional, setting, type Setting } from './setting-types.ts';
 
 const databaseUrl: Kind<string> = {
@@ -14,12 +15,8 @@ function isPostgresUrl(value: string): boolean {
     return false;
   const { hash, hostname, pathname, username, password } = new URL(value);
   if (hash !== '' || hostname === '' || !/^\/[^/]+$/.test(pathname)) return false;
-  try {
-    decodeURIComponent(username + password + pathname);
-    return true;
-  } catch {
-    return false;
-  }
+  // The driver decodes each.
+  return [username, password, hostname, pathname].every((part) => decoded(part) !== null);
 }
 
 /** Saved with the secrets, because it may hold a password, and shown without the password. */

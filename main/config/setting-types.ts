@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
+import { userinfoOf } from '../platform/userinfo.ts';
 import { maskSecret } from './mask.ts';
 
 /** One setting. */
@@ -153,18 +154,8 @@ export const httpUrl: Kind<string> = {
 function isHttpUrl(value: string): boolean {
   // The window shows addresses masked with "…"; such a text must not be saved.
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
-  const { hash, username, password } = new URL(value);
-  return hash === '' && isDecodable(username + password);
-}
-
-/** `URL` accepts a lone `%`, but credentials with one could not be decoded for the request later. */
-function isDecodable(encoded: string): boolean {
-  try {
-    decodeURIComponent(encoded);
-    return true;
-  } catch {
-    return false;
-  }
+  const url = new URL(value);
+  return url.hash === '' && userinfoOf(url).kind !== 'undecodable';
 }
 
 export const names: Kind<readonly string[]> = {

@@ -7,35 +7,62 @@ export interface BodyBudget {
 }
 
 export interface BodyShare {
-  /** Reserves this many more bytes of the body; false if the budget has no room for them. */
-  take(bytes: number): boolean;
+  /** Reserves room for a body of which `bytes` have come; false if there is none. null: no length was announced. */
+  hold(bytes: number, announcedBytes: number | null): boolean;
   /** Reserves one further copy of this many bytes, as for a second call beside the first. */
   takeCopy(bytes: number): boolean;
   /** Gives back all that is reserved. */
   giveBack(): void;
 }
 
+/**
+ * Reserved beyond what has come, so that most bodies are refused before they are sent. A whole announced length would
+ * let a few slow uploads use up the budget without sending anything.
+ */
+const STEP_BYTES = 64 * 1024;
+/** Larger bodies leave a part of the budget to those up to this size. */
+const SMALL_BYTES = 1024 * 1024;
+const LARGE_SHARE = 7 / 8;
+
 /** `maxBytes` may change at any time. Each body counts `copies` times, because that many copies are in memory. */
 export function createBodyBudget(maxBytes: () => number, copies: number): BodyBudget {
   let reservedBytes = 0;
+  /** Of large bodies. */
+  let largeBytes = 0;
+  const maxLargeBytes = () => Math.floor(maxBytes() * LARGE_SHARE);
   return {
     share() {
       let ownBytes = 0;
+      let isLarge = false;
       const reserve = (addedBytes: number) => {
         if (reservedBytes + addedBytes > maxBytes()) return false;
+        if (isLarge && largeBytes + addedBytes > maxLargeBytes()) return false;
         ownBytes += addedBytes;
         reservedBytes += addedBytes;
+        if (isLarge) largeBytes += addedBytes;
         return true;
       };
       return {
-        take: (bytes) => reserve(bytes * copies),
+        hold(bytes, announcedBytes) {
+          const mostBytes = announcedBytes ?? bytes;
+          if (!isLarge && mostBytes > SMALL_BYTES) {
+            isLarge = true;
+            largeBytes += ownBytes;
+          }
+          const wanted = Math.min(mostBytes, bytes + STEP_BYTES) * copies;
+          return wanted <= ownBytes || reserve(wanted - ownBytes);
+        },
         takeCopy: reserve,
         giveBack() {
           reservedBytes -= ownBytes;
+          if (isLarge) largeBytes -= ownBytes;
           ownBytes = 0;
         },
       };
     },
-    largestBytes: () => Math.floor(maxBytes() / copies),
+    largestBytes() {
+      const small = Math.min(SMALL_BYTES, Math.floor(maxBytes() / copies));
+      return Math.max(small, Math.floor(maxLargeBytes() / copies));
+    },
   };
 }

@@ -7,15 +7,15 @@ const MIN_CAPACITY_BYTES = 4096;
  * A body that comes in one piece is not copied.
  */
 export class ByteBuffer {
-  readonly #expectedBytes: number;
+  readonly #announcedBytes: number;
   /** The first piece itself, until a second one comes. */
   #only: Buffer | null = null;
   #buffer: Buffer<ArrayBuffer> | null = null;
   #length = 0;
 
-  /** `expectedBytes`: an announced length, allocated in one go with the second piece. */
-  constructor(expectedBytes = 0) {
-    this.#expectedBytes = expectedBytes;
+  /** No more than `announcedBytes` is allocated, and nothing before it comes: whoever announces much may send little. */
+  constructor(announcedBytes = Infinity) {
+    this.#announcedBytes = announcedBytes;
   }
 
   get length(): number {
@@ -60,9 +60,10 @@ export class ByteBuffer {
   #withRoom(length: number): Buffer<ArrayBuffer> {
     const before = this.#buffer;
     if (before !== null && length <= before.length) return before;
+    const wantedBytes = Math.max(2 * this.#length, MIN_CAPACITY_BYTES);
     // Pages that are never written to take no memory from the system.
     const buffer = Buffer.allocUnsafeSlow(
-      Math.max(length, 2 * this.#length, this.#expectedBytes, MIN_CAPACITY_BYTES),
+      Math.max(length, Math.min(wantedBytes, this.#announcedBytes)),
     );
     (this.#only ?? before)?.copy(buffer, 0, 0, this.#length);
     // No other reference exists, so it is freed now; the garbage collector would wait for megabytes more.

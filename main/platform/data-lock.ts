@@ -1,9 +1,11 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
+import { isObject } from '#shared/objects.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
 import { replaceFile } from './files.ts';
+import { isAlive } from './process.ts';
 
 /** The process that uses a data directory. */
 export interface Owner {
@@ -26,13 +28,16 @@ export type Claim =
   /** `owner` is null until that process has written its owner file. */
   | { readonly kind: 'taken'; readonly owner: Owner | null };
 
-/** Also read by the commands, see main/cli/running-app.ts. */
 const OWNER_FILE = 'running.json';
+const LOCK_FILE = 'lock';
+
+/** A command that looks whether the lock is held keeps it from others for a moment. */
+const LOOK_MS = 500;
 
 /** Makes this process the only one that uses the directory, which is created if there is none. */
 export function claimDataDirectory(directory: string, nowMs: number): Claim {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const held = lockFile(join(directory, 'lock'));
+  const held = lockFile(join(directory, LOCK_FILE));
   if (held.kind === 'busy') return { kind: 'taken', owner: readOwner(directory) };
   const startedAt = isoTime(nowMs);
   const record = (url: string | null) =>
@@ -61,7 +66,7 @@ type HeldFile =
 function lockFile(path: string): HeldFile {
   try {
     createPrivate(path);
-    const db = new SqliteDatabase(path, { timeout: 0 });
+    const db = new SqliteDatabase(path, { timeout: LOOK_MS });
     try {
       db.exec('BEGIN EXCLUSIVE');
     } catch (error) {
@@ -70,8 +75,41 @@ function lockFile(path: string): HeldFile {
     }
     return { kind: 'held', close: () => void db.close() };
   } catch (error) {
-    const code = codeOf(error) ?? 'unknown error';
-    return code.startsWith('SQLITE_BUSY') ? { kind: 'busy' } : { kind: 'failed', why: code };
+    return isBusy(error)
+      ? { kind: 'busy' }
+      : { kind: 'failed', why: codeOf(error) ?? 'unknown error' };
+  }
+}
+
+const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
+
+/** The process that uses the directory now; null if there is none, whatever one that died has left there. */
+export function ownerOf(directory: string): Owner | null {
+  const owner = readOwner(directory);
+  if (owner === null) return null;
+  switch (lookAt(join(directory, LOCK_FILE))) {
+    case 'busy':
+      return owner;
+    case 'free':
+      return null;
+    case 'unknown':
+      // The directory cannot be locked. The id may be another process's by now.
+      return isAlive(owner.pid) ? owner : null;
+  }
+}
+
+function lookAt(path: string): 'busy' | 'free' | 'unknown' {
+  if (!existsSync(path)) return 'free';
+  try {
+    const db = new SqliteDatabase(path, { readonly: true, timeout: 0 });
+    try {
+      db.prepare('SELECT 1 FROM sqlite_schema').get();
+    } finally {
+      db.close();
+    }
+    return 'free';
+  } catch (error) {
+    return isBusy(error) ? 'busy' : 'unknown';
   }
 }
 
@@ -89,10 +127,18 @@ function writeOwner(directory: string, owner: Owner): void {
 
 function readOwner(directory: string): Owner | null {
   try {
-    return JSON.parse(readFileSync(join(directory, OWNER_FILE), 'utf8')) as Owner;
+    const owner: unknown = JSON.parse(readFileSync(join(directory, OWNER_FILE), 'utf8'));
+    return isOwner(owner) ? owner : null;
   } catch {
     return null;
   }
+}
+
+function isOwner(value: unknown): value is Owner {
+  if (!isObject(value)) return false;
+  const { pid, startedAt, url } = value;
+  const hasUrl = url === null || (typeof url === 'string' && URL.canParse(url));
+  return Number.isInteger(pid) && typeof startedAt === 'string' && hasUrl;
 }
 
 /** Tells the user which process has the directory, and what to do. */

@@ -95,7 +95,7 @@ function takeCode(page: Window): string | null {
   const match = /^#code=(.+)$/.exec(page.location.hash);
   if (!match?.[1]) return null;
   page.history.replaceState(null, '', page.location.pathname + page.location.search);
-  return decodeURIComponent(match[1]);
+  return match[1];
 }
 
 /** A pause that ends early when the page gets the focus or the network returns. */

@@ -1,9 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readArguments } from '../../main/cli/arguments.ts';
-import { COMMANDS } from '../../main/cli/table.ts';
-import { startGateway } from '../support/gateway.ts';
+import { runHere, startOwned } from '../support/owned-gateway.ts';
 
 /** The command as its words are typed, over a gateway in this process. */
 async function startKeys() {
@@ -15,17 +11,8 @@ async function startKeys() {
 }
 
 async function startCommand() {
-  const { url, dataDirectory } = await startGateway({});
-  const running = JSON.stringify({ url, pid: process.pid });
-  writeFileSync(join(dataDirectory, 'running.json'), running);
-  const command = COMMANDS.find(({ name }) => name === 'keys');
-  if (command === undefined) throw new Error('no command keys');
-  return async (line: string) => {
-    const read = readArguments(command, line.split(' '));
-    if (read.kind === 'bad') throw new Error(read.message);
-    const outcome = await command.run({ env: {}, dataDirectory, ...read });
-    return outcome;
-  };
+  const { dataDirectory } = await startOwned({});
+  return (line: string) => runHere(dataDirectory, `keys ${line}`);
 }
 
 test('keys limit sets and lifts limits, keys add takes them, and keys list shows them', async () => {

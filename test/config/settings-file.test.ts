@@ -60,6 +60,11 @@ test.each<[law: string, text: string, says: RegExp]>([
   ['a number as text', '{"circuit":{"failThreshold":"7"}}', /circuit\.failThreshold must be/],
   ['no word of the list', '{"routing":{"hedge":"some"}}', /routing\.hedge must be one of own/],
   ['a bad address', '{"hosted_a":{"baseUrl":"h:1"}}', /hosted_a\.baseUrl must be an http/],
+  [
+    'a user name that cannot be decoded',
+    '{"hosted_a":{"baseUrl":"http://me%4:1b@host/v1"}}',
+    /hosted_a\.baseUrl must be an http/,
+  ],
   ['a flag as text', '{"agent":{"enabled":"true"}}', /agent\.enabled must be true or false/],
   ['ports that are none', '{"agent":{"ports":[70000]}}', /agent\.ports must be ports/],
   ['a framing header', '{"hosted_a":{"headers":{"Host":"x"}}}', /hosted_a\.headers must be/],

@@ -176,6 +176,8 @@ const KINDS: {
       'http://h/#part',
       'http://us%zz:pw@h/',
       'http://us:p%ff@h/',
+      // Only together they are an encoding.
+      'http://me%4:1b@h/',
       'see http://h/',
     ],
     allowed: /http:\/\/ or https:\/\/ address/,
@@ -196,6 +198,8 @@ const KINDS: {
       'postgres://db.lan/',
       'postgres:///pool',
       'postgres://u:p%zz@db.lan/pool',
+      'postgres://u%4:1b@db.lan/pool',
+      'postgres://u:p%4@db.lan/1pool%',
       'postgres://db.lan/a/b',
       'postgres://db.lan/pool#part',
     ],

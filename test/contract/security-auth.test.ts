@@ -1,11 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { controlProof } from '../../main/platform/control-proof.ts';
 import { controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'gateway-key-0123456789';
@@ -269,6 +270,54 @@ test('the control token is made once, for its owner alone, and stays', async () 
   expect(statSync(join(directory, 'control-token')).mode & 0o777).toBe(0o600);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
+
+/** What a gateway says to a nonce that it is asked at an address. */
+async function proofAt(url: string, nonce: string): Promise<string> {
+  const answer = await send(`${url}/api/v1/proof?nonce=${nonce}`);
+  return (JSON.parse(answer.text) as { proof: string }).proof;
+}
+
+test('a gateway proves that it knows the control token, without a key and without showing it', async () => {
+  const { gateway, control } = await started({ API_KEYS: KEY });
+  const nonce = 'ab'.repeat(32);
+  const { port } = new URL(gateway.url);
+  const end = { address: '127.0.0.1', port: Number(port) };
+  expect(await proofAt(gateway.url, nonce)).toBe(controlProof(control, nonce, end));
+});
+
+test('a proof holds for its nonce, its address and its token alone', async () => {
+  const [{ gateway }, other] = [await started(), await startGateway({})];
+  const { port } = new URL(gateway.url);
+  const proofs = [
+    await proofAt(gateway.url, 'ab'.repeat(32)),
+    await proofAt(gateway.url, 'cd'.repeat(32)),
+    await proofAt(other.url, 'ab'.repeat(32)),
+    ...(HAS_IPV6_LOOPBACK ? [await proofAt(`http://[::1]:${port}`, 'ab'.repeat(32))] : []),
+  ];
+  expect(new Set(proofs).size).toBe(proofs.length);
+  expect(await proofAt(gateway.url, 'ab'.repeat(32))).toBe(proofs[0]);
+});
+
+test('the address of a proof is where the connection came in, whatever its Host says', async () => {
+  const { gateway } = await started();
+  const url = `${gateway.url}/api/v1/proof?nonce=${'ab'.repeat(32)}`;
+  const answer = await send(url, { headers: { host: 'localhost:1' } });
+  expect(JSON.parse(answer.text)).toEqual({
+    proof: await proofAt(gateway.url, 'ab'.repeat(32)),
+  });
+});
+
+test.each(['', 'ab', 'AB'.repeat(32), 'ab'.repeat(33), `${'ab'.repeat(31)}zz`, 'pool', 'ab%0a'])(
+  'the nonce %j is refused',
+  async (nonce) => {
+    const { gateway } = await started();
+    const url = `${gateway.url}/api/v1/proof?nonce=${nonce}`;
+    for (const each of [url, `${url}&nonce=${'ab'.repeat(32)}`]) {
+      const message = expectError(await send(each), 400, 'invalid_request');
+      expect(message).toContain('64 lower-case hex digits');
+    }
+  },
+);
 
 test('two gateways have two control tokens', async () => {
   const one = await startGateway({});

@@ -21,6 +21,7 @@ const CALLS: readonly (readonly [path: string, call: HttpCall])[] = [
   ['/api/v1/models', {}],
   ['/api/v1/status', {}],
   ['/api/v1/events', { method: 'HEAD' }],
+  [`/api/v1/proof?nonce=${'a'.repeat(64)}`, {}],
   ['/api/v1/sessions', post({ code: 'x' })],
   ['/api/v1/sessions/codes', post({})],
   ['/api/v1/settings', {}],

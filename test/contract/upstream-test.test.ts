@@ -182,7 +182,8 @@ describe('the models of an upstream', () => {
     const refused = await listed({ baseUrl: up.url, apiKey: KEY });
     expect(expectError(refused, 502, 'upstream_credentials')).toMatch(/rejected.*\[secret\]/);
     expectError(await listed({ baseUrl: REFUSED_URL }), 502, 'upstream_unreachable');
-    expectError(await listed({ baseUrl: 'nonsense' }), 400, 'invalid_request');
+    for (const baseUrl of ['nonsense', 'http://me%4:1b@127.0.0.1:1/v1'])
+      expectError(await listed({ baseUrl }), 400, 'invalid_request');
     expectError(await listed({}), 409, 'not_configured');
     up.answerGet = ({ res }) => void res.writeHead(200).end('<html></html>');
     const page = expectError(await listed({ baseUrl: up.url }), 502, 'upstream_bad_response');

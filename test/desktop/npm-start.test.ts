@@ -10,7 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { giveTreeToOtherUser, nodeOfOtherUser, OTHER_USER } from '../support/other-user.ts';
 
 // scripts/start.mjs in a tree of its own, with stand-ins for Electron, Vite and the headless entry.
 
@@ -24,6 +25,14 @@ mkdirSync('dist/desktop', { recursive: true });
 writeFileSync('dist/desktop/electron.js', '');
 console.log('built');`;
 const HEADLESS = `console.log('headless', process.argv[1]?.endsWith('headless.ts')); process.exitCode = 3;`;
+
+let nodeDirectory = '';
+let node = '';
+beforeAll(() => {
+  nodeDirectory = mkdtempSync(join(tmpdir(), 'switchyard-node-'));
+  node = nodeOfOtherUser(nodeDirectory);
+});
+afterAll(() => rmSync(nodeDirectory, { recursive: true, force: true }));
 
 const trees: string[] = [];
 afterEach(() => {
@@ -40,8 +49,6 @@ function put(tree: string, name: string, text: string): string {
 function makeTree(install: string, electron = 'exit 0'): string {
   const tree = mkdtempSync(join(tmpdir(), 'switchyard-start-'));
   trees.push(tree);
-  // The child may run as another user, see below.
-  chmodSync(tree, 0o777);
   put(tree, 'package.json', '{"type":"module"}');
   put(tree, 'shared/none.ts', '');
   put(tree, 'main/headless.ts', HEADLESS);
@@ -55,16 +62,17 @@ function makeTree(install: string, electron = 'exit 0'): string {
   for (const script of ['start.mjs', 'tree.mjs']) {
     copyFileSync(join(import.meta.dirname, '../../scripts', script), join(tree, 'scripts', script));
   }
+  giveTreeToOtherUser(tree);
   return tree;
 }
 
 function start(tree: string, env: Record<string, string>) {
-  const done = spawnSync(process.execPath, [join(tree, 'scripts/start.mjs')], {
+  const done = spawnSync(node, [join(tree, 'scripts/start.mjs')], {
     cwd: tree,
     env: { PATH: process.env['PATH'], ...env },
     encoding: 'utf8',
     // As root it would not try Electron at all.
-    ...(process.getuid?.() === 0 && env['DISPLAY'] !== undefined ? { uid: 65_534 } : {}),
+    ...(OTHER_USER === null ? {} : { uid: OTHER_USER, gid: OTHER_USER }),
   });
   return {
     code: done.status,

@@ -125,3 +125,15 @@ test('the locked page opens with a key, and says when a key is wrong', async () 
     await host.stop(0);
   }
 });
+
+test('a link whose code was damaged shows the page without control, and says why', async () => {
+  const { host, url } = await start(temporaryDirectory());
+  try {
+    const page = await openPage(`${url}/#code=%`);
+    await page.getByText('This link has already been used').waitFor();
+    await page.getByText('This page is read-only').first().waitFor();
+    expect(page.url()).toBe(`${url}/`);
+  } finally {
+    await host.stop(0);
+  }
+});

@@ -6,6 +6,7 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
+import { startStandIn } from '../support/owned-gateway.ts';
 import { runCli, startCli } from '../support/process.ts';
 
 const NO_TOKEN = 'b'.repeat(64);
@@ -213,7 +214,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
   const directory = join(temporaryDirectory(), 'data');
   mkdirSync(directory);
   const asked: unknown[] = [];
-  const server = createServer((req, res) => {
+  const { url, controlToken } = await startStandIn(directory, (req, res) => {
     let body = '';
     req.on('data', (part) => (body += String(part)));
     req.on('end', () => {
@@ -222,9 +223,6 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
       res.end(JSON.stringify({ id: 'prv_1', url, warning: 'Mind the gap.' }));
     });
   });
-  const url = `http://127.0.0.1:${await listening(server)}`;
-  writeFileSync(join(directory, 'running.json'), JSON.stringify({ url, pid: process.pid }));
-  writeFileSync(join(directory, 'control-token'), 'c'.repeat(64));
   const { code, stdout, stderr } = await runCli(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
@@ -233,7 +231,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
   );
   expect([code, stderr]).toEqual([0, '']);
   expect(asked).toEqual([
-    ['POST', '/api/v1/agent/join', `Bearer ${'c'.repeat(64)}`, { url, token: NO_TOKEN }],
+    ['POST', '/api/v1/agent/join', `Bearer ${controlToken}`, { url, token: NO_TOKEN }],
   ]);
   expect(stdout).toMatch(
     /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Switchyard running here now reports to that gateway/,

@@ -41,8 +41,12 @@ test('small pieces hold no more memory than twice their bytes, and none of the p
   expect(taken.buffer.byteLength).toBeLessThanOrEqual(2_000_000);
 });
 
-test('an announced length is allocated once', () => {
+test('an announced length is allocated as it comes, and never more than it', () => {
   const buffer = new ByteBuffer(300_000);
-  for (let piece = 0; piece < 3; piece += 1) buffer.add(Buffer.alloc(100_000, 'x'));
+  const piece = Buffer.alloc(100_000, 'x');
+  buffer.add(Buffer.alloc(10, 'x'));
+  buffer.add(Buffer.alloc(10, 'x'));
+  expect(buffer.take().buffer.byteLength).toBeLessThan(10_000);
+  for (let count = 0; count < 3; count += 1) buffer.add(piece);
   expect(buffer.take().buffer.byteLength).toBe(300_000);
 });

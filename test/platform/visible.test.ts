@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { parseVisible, visible } from '#shared/visible.ts';
 import { callRunning } from '../../main/cli/running-app.ts';
 import { createLog, fileSink } from '../../main/platform/log.ts';
 import { answerOf } from '../../renderer/api/call.ts';
 import { refusalOf } from '../../renderer/api/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { listening } from '../support/listening.ts';
-import { createServer } from 'node:http';
+import { startStandIn } from '../support/owned-gateway.ts';
 
 /** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085\u2066';
@@ -42,13 +42,11 @@ test('the window shows no hidden character of an answer or a refusal', async () 
 });
 
 test('the command line prints no hidden character of what a gateway says', async () => {
-  const port = await listening(
-    createServer((_req, res) => {
-      res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
-    }),
-  );
-  const running = { url: `http://127.0.0.1:${port}`, controlToken: 'x' };
-  expect((await callRunning(running, { method: 'GET', path: 'status' })).error).toBe(SEEN);
+  const running = await startStandIn(temporaryDirectory(), (_req, res) => {
+    res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
+  });
+  const call = { method: 'GET', path: 'status', answer: z.unknown() } as const;
+  expect((await callRunning(running, call)).error).toBe(SEEN);
 });
 
 test('the log holds no hidden character, and a line for each event', async () => {

@@ -154,6 +154,14 @@ describe('first request', () => {
     expect(line).toContain('"model":"hosted_a-model"');
     expect(firstRequest('http://x/v1', [missing('local')])).not.toContain('"model"');
   });
+
+  test('a quote in the name of a model does not end the quotes of the line', () => {
+    const model = 'it\'s $(touch owned) `here` "and" \\ there';
+    const line = firstRequest('http://x/v1', [{ ...upstream('hosted_a'), model }]);
+    const [body = ''] = /(?<=-d ').*(?='$)/s.exec(line) ?? [];
+    expect(body).not.toContain("'");
+    expect(JSON.parse(body)).toMatchObject({ model });
+  });
 });
 
 describe('the tokens of a call', () => {

@@ -1,6 +1,22 @@
+import { writeFileSync } from 'node:fs';
+import { createServer, type OutgoingHttpHeaders, type RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { readArguments } from '../../main/cli/arguments.ts';
+import type { CommandOutcome } from '../../main/cli/outcome.ts';
+import { COMMANDS } from '../../main/cli/table.ts';
+import { controlProof, ownEnd } from '../../main/platform/control-proof.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
+import { listening } from './listening.ts';
+
+/** Makes commands find `url` as the gateway of the directory, until the test ends. */
+export function own(dataDirectory: string, url: string): void {
+  const claim = claimDataDirectory(dataDirectory, Date.now());
+  if (claim.kind === 'taken') throw new Error('the data directory has another owner');
+  claim.lock.listensAt(url);
+  onTestFinished(() => claim.lock.release());
+}
 
 /**
  * Starts a gateway in this process that commands find, as `switchyard start` lets them: it costs a tenth of the
@@ -8,9 +24,39 @@ import { startGateway, type TestGateway } from './gateway.ts';
  */
 export async function startOwned(...args: Parameters<typeof startGateway>): Promise<TestGateway> {
   const gateway = await startGateway(...args);
-  const claim = claimDataDirectory(gateway.dataDirectory, Date.now());
-  if (claim.kind === 'taken') throw new Error('the data directory has another owner');
-  claim.lock.listensAt(gateway.url);
-  onTestFinished(() => claim.lock.release());
+  own(gateway.dataDirectory, gateway.url);
   return gateway;
+}
+
+/** What commands take for the gateway of the directory: it proves itself as one, and `listener` answers the rest. */
+export async function startStandIn(
+  dataDirectory: string,
+  listener: RequestListener,
+  headers: OutgoingHttpHeaders = {},
+) {
+  const controlToken = 'c'.repeat(64);
+  writeFileSync(join(dataDirectory, 'control-token'), controlToken);
+  const server = createServer((req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '', 'http://x');
+    if (pathname !== '/api/v1/proof') {
+      listener(req, res);
+      return;
+    }
+    const nonce = searchParams.get('nonce') ?? '';
+    const proof = controlProof(controlToken, nonce, ownEnd(req.socket));
+    res.writeHead(200, headers).end(JSON.stringify({ proof }));
+  });
+  const url = `http://127.0.0.1:${await listening(server)}`;
+  own(dataDirectory, url);
+  return { url, controlToken };
+}
+
+/** The outcome of a command line over the gateway of the directory, in this process. */
+export function runHere(dataDirectory: string, line: string): Promise<CommandOutcome> {
+  const [name = '', ...args] = line.split(' ');
+  const command = COMMANDS.find((each) => each.name === name);
+  if (command === undefined) throw new Error(`no command ${name}`);
+  const read = readArguments(command, args);
+  if (read.kind === 'bad') throw new Error(read.message);
+  return command.run({ env: {}, dataDirectory, ...read });
 }

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
-  chownSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -15,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
+import { giveToOtherUser, OTHER_USER } from './other-user.ts';
 
 /* A real PostgreSQL, from the npm package of this platform; also for programs that are no tests. */
 
@@ -75,7 +75,7 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
     if (NATIVE === null) return console.warn(POSTGRES_SKIPPED);
     template ??= sharedTemplate() ?? createTemplate(NATIVE);
     ({ native } = template);
-    giveToRunner(directory);
+    giveToOtherUser(directory);
     execFileSync('cp', ['-R', template.data, data], asRunner());
     port = await freePort();
     await start();
@@ -207,29 +207,16 @@ function createTemplate(packaged: string): Template {
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
   writeFileSync(passwordFile, PASSWORD);
-  giveToRunner(directory, passwordFile);
+  giveToOtherUser(directory, passwordFile);
   const users = ['-U', 'switchyard', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const options = [...users, '-E', 'UTF8', '--locale=C', '--no-sync'];
   execFileSync(join(native, 'bin/initdb'), ['-D', data, ...options], asRunner());
   return { native, data };
 }
 
-function giveToRunner(...paths: readonly string[]): void {
-  if (RUNNER === null) return;
-  for (const path of paths) chownSync(path, RUNNER, RUNNER);
-}
-
-/** The user `nobody` where this is root, whom the server refuses; null where it is not. */
-const RUNNER = process.getuid?.() === 0 ? nobody() : null;
-
-function nobody(): number {
-  const line = /^nobody:[^:]*:(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
-  return Number(line?.[1] ?? 65_534);
-}
-
 function asRunner() {
   const env = { LC_ALL: 'C', PATH: process.env['PATH'] };
-  return RUNNER === null ? { env } : { env, uid: RUNNER, gid: RUNNER };
+  return OTHER_USER === null ? { env } : { env, uid: OTHER_USER, gid: OTHER_USER };
 }
 
 /** Paths in the package. */

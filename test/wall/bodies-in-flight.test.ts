@@ -94,6 +94,36 @@ test('a body that is not taken is not read to its end: the connection is closed'
   expect(await silent.closed).toMatch(/^HTTP\/1\.1 503 /);
 });
 
+/** The head and first byte of a body that goes on for longer than anybody waits. */
+const slowUpload = (bytes: number) => `${chatHead({ 'content-length': bytes })}{`;
+
+test('two hundred slow uploads of 32 MiB do not refuse another caller', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  for (let upload = 0; upload < 200; upload += 1)
+    (await openWire(gateway.url)).send(slowUpload(32 * MEBIBYTE));
+  await turns(gateway, 20);
+  expect(await chat(gateway.url, HELLO)).toMatchObject({ status: 200 });
+  expect(await chat(gateway.url, bodyOf(MEBIBYTE))).toMatchObject({ status: 200 });
+});
+
+test('where large bodies have no room left, small ones still have', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    MAX_BODIES_IN_FLIGHT_BYTES: String(16 * MEBIBYTE),
+  });
+  for (let isRefused = false; !isRefused;) {
+    const caller = await openWire(gateway.url);
+    caller.send(slowUpload(2 * MEBIBYTE));
+    isRefused = await Promise.race([
+      caller.received('"code":"overloaded"').then(() => true),
+      turns(gateway, 20).then(() => false),
+    ]);
+  }
+  expect(await chat(gateway.url, bodyOf(MEBIBYTE / 2))).toMatchObject({ status: 200 });
+});
+
 test('a body that the budget could never hold is too large', async () => {
   const { gateway } = await startTight();
   const answer = await chat(gateway.url, bodyOf(BUDGET / 2));
@@ -137,13 +167,31 @@ test('a body that stops arriving is a 408, and what it had reserved is free for 
   caller.send(`${chatHead({ 'content-length': 8000 })}{`);
   await gatewayHolds(gateway.url);
   clock.advance(19_000);
-  caller.send(' ');
+  caller.send(' '.repeat(6000));
   await turns(gateway, 20);
   clock.advance(19_000);
   expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
   clock.advance(1000);
   expect(await caller.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
   expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
+});
+
+test('a body of a byte now and then is a 408 after 20 s, one of 256 bytes a second is waited for', async () => {
+  const { clock, gateway } = await startTight();
+  const [slow, steady] = [await openWire(gateway.url), await openWire(gateway.url)];
+  const body = JSON.stringify(HELLO);
+  slow.send(slowUpload(1000));
+  const seconds = 30;
+  steady.send(chatHead({ 'content-length': 256 * seconds + body.length }));
+  for (let second = 0; second < seconds; second += 1) {
+    clock.advance(1000);
+    steady.send(' '.repeat(256));
+    if (second % 8 === 7) slow.send(' ');
+    await turns(gateway);
+  }
+  expect(await slow.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  steady.send(body);
+  await expect(steady.received('chat.completion')).resolves.toBeUndefined();
 });
 
 test.each([

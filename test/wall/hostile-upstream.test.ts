@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
@@ -230,7 +231,7 @@ test('keys that objects inherit are nothing but keys in a stream that is put tog
   expect({}).not.toHaveProperty('polluted');
 });
 
-test('what an upstream sends behind its answer never becomes the next answer', async () => {
+test('what an upstream sends behind its answer never becomes the next answer, and is in the log once', async () => {
   const reply = (text: string) =>
     responseBytes(
       'length',
@@ -240,9 +241,17 @@ test('what an upstream sends behind its answer never becomes the next answer', a
   const a = await startRawUpstream((socket, n) => {
     socket.write(Buffer.concat([reply(`answer ${n}`), reply('smuggled')]));
   });
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_A_ASSEMBLE: 'false' });
+  const origins: unknown[] = [];
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: a.url, HOSTED_A_ASSEMBLE: 'false' },
+    systemClock,
+    (_level, event, fields) => {
+      if (event === 'unasked_bytes') origins.push(fields?.['origin']);
+    },
+  );
   for (let n = 1; n <= 3; n += 1) {
     const got = await chat(gateway.url, PLAIN);
     expect(got.text).toContain(`"answer ${n}"`);
   }
+  expect(origins).toEqual([new URL(a.url).origin]);
 });

@@ -193,6 +193,19 @@ test.each(KEEPERS)(
   },
 );
 
+test('bodies that announce 32 MiB take the memory of what has come of them', async () => {
+  const before = await memoryBytes();
+  const keepers = Array.from({ length: 50 }, () =>
+    requested((req) => {
+      req.headers['content-length'] = String(32 * 1024 * 1024);
+      return readBody(req, { maxBytes: 1e9, clock });
+    }),
+  );
+  for (const { take } of keepers) for (let piece = 0; piece < 3; piece += 1) take(Buffer.from(' '));
+  expect((await memoryBytes()) - before).toBeLessThan(MAX_HELD_BYTES);
+  expect(keepers).toHaveLength(50);
+});
+
 const COMMENT = ':\n\n';
 
 test('events that are held until content comes take the memory of their bytes', async () => {

@@ -1,3 +1,4 @@
+import { userinfoOf } from '../../platform/userinfo.ts';
 import type { EngineAddress } from './adapters/probe.ts';
 import { ENGINES } from './detect.ts';
 
@@ -37,21 +38,21 @@ const EXAMPLE = 'Write it like http://127.0.0.1:8000.';
 /** Parses an engine's URL, with or without `/v1` at its end; `apiKey` is sent as a bearer token. */
 export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress {
   if (!URL.canParse(url)) return invalid('The engine URL is not a URL.');
-  const { protocol, origin, pathname, username, password, search, hash } = new URL(url);
+  const parsed = new URL(url);
+  const { protocol, origin, pathname, search, hash } = parsed;
   if (protocol !== 'http:' && protocol !== 'https:') {
     return invalid('The engine URL must begin with http:// or https://.');
   }
   if (search !== '' || hash !== '')
     return invalid('The engine URL may have no query and no fragment.');
-  const basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
-  return { kind: 'address', address: { origin, basePath, authorization: credentials() } };
-
-  function credentials(): string | null {
-    if (apiKey !== null) return `Bearer ${apiKey}`;
-    if (username === '' && password === '') return null;
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    return `Basic ${Buffer.from(pair).toString('base64')}`;
+  const userinfo = userinfoOf(parsed);
+  if (userinfo.kind === 'undecodable') {
+    return invalid('A "%" in the user name or password of the engine URL: write it as %25.');
   }
+  const basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const basic = userinfo.kind === 'credentials' ? userinfo.authorization : null;
+  const authorization = apiKey === null ? basic : `Bearer ${apiKey}`;
+  return { kind: 'address', address: { origin, basePath, authorization } };
 }
 
 function invalid(message: string): PinnedAddress {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
-import { type BodyRead, readBody } from '../../platform/http/server.ts';
+import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
@@ -213,7 +213,7 @@ const MAX_REST_AFTER: Readonly<Record<BodyRefusal, number>> = {
   too_large: Infinity,
   no_room: MAX_REST_BYTES,
   tiny_pieces: 0,
-  stalled: 0,
+  too_slow: 0,
 };
 
 function refusalOf(kind: BodyRefusal, maxBytes: number): AgentError {
@@ -224,8 +224,8 @@ function refusalOf(kind: BodyRefusal, maxBytes: number): AgentError {
       return BUSY;
     case 'tiny_pieces':
       return TINY_PIECES;
-    case 'stalled':
-      return STALLED;
+    case 'too_slow':
+      return TOO_SLOW;
   }
 }
 
@@ -235,10 +235,10 @@ const TINY_PIECES: AgentError = {
   message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
 };
 
-const STALLED: AgentError = {
+const TOO_SLOW: AgentError = {
   status: 408,
   code: 'request_timeout',
-  message: 'No more of the body arrived for 20 s.',
+  message: TOO_SLOW_BODY,
 };
 
 function tooLarge(maxBodyBytes: number): AgentError {

@@ -67,7 +67,7 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
 
 async function install(chosen: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { file, text, encoding, notes } = chosen;
-  if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
+  if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
   // Otherwise the process of an earlier installation would keep running, or block the new one.

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { controlProof, isNonce, ownEnd } from '../../platform/control-proof.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/browsers.ts';
@@ -14,14 +15,24 @@ export interface AboutApp {
 interface AccessDeps {
   readonly browsers: Browsers;
   readonly about: AboutApp;
+  readonly controlToken: string;
   readonly app: () => { readonly version: string };
 }
 
 const DEFAULT_LINES = 200;
 const MAX_LINES = 2_000;
 
-export function accessHandlers({ browsers, about, app }: AccessDeps) {
+export function accessHandlers({ browsers, about, controlToken, app }: AccessDeps) {
   return {
+    prove: (req: Request, res: Response) => {
+      const { nonce } = req.query;
+      if (isNonce(nonce)) {
+        sendJson(res, 200, { proof: controlProof(controlToken, nonce, ownEnd(req.socket)) });
+        return;
+      }
+      const message = "'nonce' must be 64 lower-case hex digits.";
+      sendError(res, { status: 400, code: 'invalid_request', message, param: 'nonce' });
+    },
     browsers: (_req: Request, res: Response) => sendJson(res, 200, { data: browsers.list() }),
     remember: async (req: Request, res: Response) => {
       const { name } = (req.body ?? {}) as { readonly name?: unknown };

@@ -67,6 +67,7 @@ export function routeTable({
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
     route('GET', ['/readyz'], 'anyone', app.ready),
+    route('GET', ['/api/v1/proof'], 'anyone', access.prove),
     route('POST', ['/api/v1/sessions'], 'anyone', app.redeemCode),
     route('POST', ['/api/v1/sessions/codes'], 'control', app.newLink),
     route('GET', ['/api/v1/browsers'], 'control', access.browsers),

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
+import { httpUrl } from '../../config/setting-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { sendJson } from '../../platform/http/responses.ts';
@@ -112,8 +113,7 @@ function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource
   const { baseUrl, apiKey } = body;
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
   if (typeof baseUrl === 'string' && baseUrl !== saved.baseUrl) {
-    const isAddress = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
-    if (!isAddress) return BAD_ADDRESS;
+    if (!httpUrl.schema.safeParse(baseUrl).success) return BAD_ADDRESS;
     // A saved key goes to the saved address only.
     const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
     return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey: key, headers: {} };

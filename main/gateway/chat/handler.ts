@@ -39,7 +39,7 @@ import {
   NO_RETRY,
   OVERLOADED,
   type ReachedLimit,
-  STALLED,
+  TOO_SLOW,
   tooLarge,
   tooMany,
   UNSUPPORTED_MEDIA,
@@ -260,8 +260,8 @@ function refusalOf(
       return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
     case 'tiny_pieces':
       return { kind: 'refused', error: TINY_PIECES, rest: { maxRestBytes: 0 } };
-    case 'stalled':
-      return { kind: 'refused', error: STALLED, rest: { maxRestBytes: 0 } };
+    case 'too_slow':
+      return { kind: 'refused', error: TOO_SLOW, rest: { maxRestBytes: 0 } };
   }
 }
 

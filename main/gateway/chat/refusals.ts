@@ -1,4 +1,5 @@
 import { isoTime } from '../../platform/dates.ts';
+import { TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import type { AdmissionView } from './admission.ts';
@@ -24,10 +25,10 @@ export const OVERLOADED: GatewayError = {
   retryAfterMs: 1000,
 };
 
-export const STALLED: GatewayError = {
+export const TOO_SLOW: GatewayError = {
   status: 408,
   code: 'request_timeout',
-  message: 'Nothing more of the body came for 20 s.',
+  message: TOO_SLOW_BODY,
 };
 
 export function tooMany({ limit }: AdmissionView): GatewayError {

@@ -34,7 +34,7 @@ const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, Ga
     message: `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`,
   },
   tiny_pieces: TINY_PIECES,
-  stalled: LATE,
+  too_slow: LATE,
   late: LATE,
   no_room: {
     status: 503,

@@ -1,5 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import { userinfoOf } from '../../platform/userinfo.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 
@@ -62,12 +63,12 @@ export function upstreamPath(id: UpstreamId, path: string): string {
 export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
   const url = new URL(baseUrl);
   const path = url.pathname.replace(/\/+$/, '');
-  const userinfo = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const userinfo = userinfoOf(url);
   return {
     origin: url.origin,
     basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
     query: url.search,
-    basicAuth: userinfo === ':' ? null : `Basic ${Buffer.from(userinfo).toString('base64')}`,
+    basicAuth: userinfo.kind === 'credentials' ? userinfo.authorization : null,
   };
 }
 

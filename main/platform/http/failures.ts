@@ -25,6 +25,11 @@ export function transportFailure(
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }
 
+/** An error of our own, with a code of those above. */
+export function errorOf(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
 /** For codes that users cannot be expected to know. */
 const TEXTS: Readonly<Record<string, string>> = {
   CLOSED: 'the connection was closed',
@@ -57,6 +62,9 @@ function describe(error: Error, code: string): string {
 
 /** Sent by some servers on a connection that was idle for too long, before they close it. */
 export const REQUEST_TIMEOUT_STATUS = 408;
+/** Whether bytes that nobody asked for are only that notice. */
+export const saysTimedOut = (bytes: Buffer): boolean =>
+  /^HTTP\/1\.[01] 408 /.test(bytes.toString('latin1', 0, 16));
 /** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
 export const TIMED_OUT: TransportFailure = {
   kind: 'unreachable',

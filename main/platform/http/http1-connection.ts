@@ -1,11 +1,18 @@
 import { connect, type Socket } from 'node:net';
-import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
+import {
+  errorOf,
+  REQUEST_TIMEOUT_STATUS,
+  saysTimedOut,
+  TIMED_OUT,
+  transportFailure,
+} from './failures.ts';
 import {
   createResponseParser,
   type ResponseParts,
   type ParseState,
   type ResponseParser,
 } from './http1-parser.ts';
+import { writeRequest } from './http1-request.ts';
 import {
   type Exchange,
   type HttpRequest,
@@ -24,10 +31,11 @@ export interface PlainOrigin {
   readonly idle: PlainConnection[];
   /** Idle and in use. */
   readonly open: Set<PlainConnection>;
+  /** Whether no connection may be kept. */
+  readonly isDistrusted: () => boolean;
+  /** It has sent bytes that nobody asked for. */
+  readonly distrust: () => void;
 }
-
-/** Up to this size head and body are joined and written as one string: a single plain system call. */
-const MAX_ONE_PIECE_BYTES = 16 * 1024;
 
 /**
  * Shared by all connections; the parser copies out of it what is passed on. By default Node allocates 64 KiB
@@ -122,7 +130,7 @@ export class PlainConnection {
 
   readonly #onSecondImmediate = (call: PlainExchange, request: HttpRequest): void => {
     if (this.#call !== call) return;
-    if (this.#socket.writable) this.#write(call, request);
+    if (this.#socket.writable && !this.#origin.isDistrusted()) this.#write(call, request);
     else this.#fail(errorOf('CLOSED'));
   };
 
@@ -165,34 +173,26 @@ export class PlainConnection {
     call?.listener.onFailure(TIMED_OUT);
   }
 
-  #write(call: PlainExchange, { method, path, headers, body }: HttpRequest): void {
+  #write(call: PlainExchange, request: HttpRequest): void {
     this.#parser = createResponseParser(call);
-    let head = `${method} ${path} HTTP/1.1\r\nhost: ${this.#origin.authority}\r\nconnection: keep-alive\r\n`;
-    for (let index = 0; index < headers.length; index += 2) {
-      head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-    }
-    if (body === null) this.#socket.write(`${head}\r\n`, 'latin1');
-    else if (body.length <= MAX_ONE_PIECE_BYTES) {
-      const text = `${head}content-length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
-      this.#socket.write(text, 'latin1');
-    } else {
-      this.#socket.cork();
-      this.#socket.write(`${head}content-length: ${body.length}\r\n\r\n`, 'latin1');
-      this.#socket.write(body);
-      this.#socket.uncork();
-    }
+    writeRequest(this.#socket, this.#origin.authority, request);
     if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
     else call.leave();
   }
 
   readonly #onRead = (bytes: number): boolean => {
-    if (this.#parser !== null) this.#onState(this.#parser.push(READ_BUFFER, bytes));
-    // Bytes without a request: they would be taken for the next response.
-    else if (this.#call === null) this.#dropIdle();
-    else this.#fail(errorOf('CLOSED'));
+    if (this.#parser === null) this.#onUnasked(READ_BUFFER.subarray(0, bytes));
+    else this.#onState(this.#parser.push(READ_BUFFER, bytes));
     if (bytes === READ_BUFFER.length && this.#call !== null && !this.#isPaused) this.#yieldTurn();
     return true;
   };
+
+  /** Bytes before the request was written: they would be taken for its response. */
+  #onUnasked(bytes: Buffer): void {
+    if (!saysTimedOut(bytes)) this.#origin.distrust();
+    if (this.#call === null) this.#dropIdle();
+    else this.#fail(errorOf('CLOSED'));
+  }
 
   /** libuv reads up to 32 full buffers in a row, so fifty fast upstreams would block the event loop. */
   #yieldTurn(): void {
@@ -212,6 +212,7 @@ export class PlainConnection {
         this.#finish(true);
         break;
       case 'overrun':
+        this.#origin.distrust();
         this.#finish(false);
         break;
       case 'malformed':
@@ -246,7 +247,8 @@ export class PlainConnection {
 
   /** In the next turn: bytes right after a response have come by then and close the connection. */
   readonly #keep = (): void => {
-    if (this.#socket.writable) this.#origin.idle.push(this);
+    if (this.#origin.isDistrusted()) this.#socket.destroy();
+    else if (this.#socket.writable) this.#origin.idle.push(this);
   };
 
   #fail(error: Error): void {
@@ -287,9 +289,4 @@ export class PlainConnection {
     const at = this.#origin.idle.indexOf(this);
     if (at !== -1) this.#origin.idle.splice(at, 1);
   }
-}
-
-/** `code` is one that `transportFailure` knows. */
-function errorOf(code: string): Error {
-  return Object.assign(new Error(code), { code });
 }

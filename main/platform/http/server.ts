@@ -141,8 +141,8 @@ export type BodyRead =
   | { readonly kind: 'no_room' }
   /** The pieces were so small that it must be an attack. */
   | { readonly kind: 'tiny_pieces' }
-  /** Nothing more of it came for `STALLED_MS`. */
-  | { readonly kind: 'stalled' }
+  /** It fell `SLACK_MS` behind `MIN_BYTES_PER_S`. */
+  | { readonly kind: 'too_slow' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
@@ -153,8 +153,12 @@ interface BodyLimits {
   readonly share?: BodyShare;
 }
 
-/** Longer than any pause of a live sender; after it, what the body has reserved is free for others. */
-const STALLED_MS = 20_000;
+/** A quarter of the slowest uplink of a phone (GPRS with one time slot: 9 kbit/s). */
+const MIN_BYTES_PER_S = 256;
+/** Longer than any pause of a live sender. */
+const SLACK_MS = 20_000;
+/** For the callers of such a body. */
+export const TOO_SLOW_BODY = `The body stopped coming, or came at less than ${MIN_BYTES_PER_S} bytes a second.`;
 
 /** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
 export function readBody(
@@ -162,10 +166,10 @@ export function readBody(
   { maxBytes, clock, share }: BodyLimits,
 ): Promise<BodyRead> {
   return new Promise((resolve) => {
-    const announced = Number(req.headers['content-length'] ?? 0);
-    const body = new ByteBuffer(announced);
-    let reservedBytes = 0;
-    let lastPieceTicks = clock.ticks();
+    const length = req.headers['content-length'];
+    const announcedBytes = length === undefined ? null : Number(length);
+    const body = new ByteBuffer(announcedBytes ?? undefined);
+    let dueTicks = clock.ticks() + SLACK_MS;
     let isOver = false;
 
     const end = (read: BodyRead) => {
@@ -174,31 +178,30 @@ export function readBody(
       cancelTimer();
       resolve(read);
     };
-    const refuse = (kind: 'too_large' | 'no_room' | 'tiny_pieces' | 'stalled') => {
+    const refuse = (kind: 'too_large' | 'no_room' | 'tiny_pieces' | 'too_slow') => {
       if (isOver) return;
       body.clear();
       share?.giveBack();
       end({ kind });
     };
     const onTime = () => {
-      const remainingMs = lastPieceTicks + STALLED_MS - clock.ticks();
-      if (remainingMs <= 0) refuse('stalled');
+      const remainingMs = dueTicks - clock.ticks();
+      if (remainingMs <= 0) refuse('too_slow');
       else cancelTimer = clock.after(remainingMs, onTime);
     };
-    let cancelTimer = clock.after(STALLED_MS, onTime);
-    // The announced length is reserved at once; otherwise ten bodies might all be refused half read.
-    const reserve = (bytes: number) => {
-      if (bytes > maxBytes) refuse('too_large');
-      else if (bytes > reservedBytes && share?.take(bytes - reservedBytes) === false)
-        refuse('no_room');
-      else reservedBytes = Math.max(reservedBytes, bytes);
+    let cancelTimer = clock.after(SLACK_MS, onTime);
+    const hold = (bytes: number) => {
+      if (Math.max(bytes, announcedBytes ?? 0) > maxBytes) refuse('too_large');
+      else if (share?.hold(bytes, announcedBytes) === false) refuse('no_room');
     };
 
-    reserve(announced);
+    hold(0);
     req.on('data', (chunk: Buffer) => {
       if (isOver) return;
-      lastPieceTicks = clock.ticks();
-      reserve(body.length + chunk.length);
+      // No burst earns more than the slack: who sends fast and then stops is waited for no longer than others.
+      const earnedMs = (chunk.length / MIN_BYTES_PER_S) * 1000;
+      dueTicks = Math.min(dueTicks + earnedMs, clock.ticks() + SLACK_MS);
+      hold(body.length + chunk.length);
       if (!isOver) body.add(chunk);
     });
     req.on('end', () => end({ kind: 'body', bytes: body.take() }));

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
+import type { Distrust } from './distrust.ts';
+import { errorOf, REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
 import {
   type Exchange,
   type HttpClient,
@@ -13,7 +14,7 @@ import {
 } from './types.ts';
 
 /** The client for `https:` origins, on undici's `dispatch`: `fetch` takes four times the CPU time. */
-export function createTlsClient(connectTimeoutMs: number): HttpClient {
+export function createTlsClient(connectTimeoutMs: number, distrust: Distrust): HttpClient {
   const options: Agent.Options = {
     allowH2: false,
     headersTimeout: 0,
@@ -25,7 +26,8 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
     factory: (origin, poolOptions: Pool.Options) =>
       new Pool(origin, {
         ...poolOptions,
-        factory: (url, clientOptions) => new TrackedClient(url, clientOptions),
+        factory: (url, clientOptions) =>
+          new TrackedClient(url, clientOptions, () => onUnasked(url)),
       }),
   };
   let pooled = new Agent(options);
@@ -33,27 +35,40 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
   const retired = new Set<Agent>();
   // With pipelining 0 undici does not keep connections alive.
   const single = new Agent({ ...options, pipelining: 0 });
+
+  function dropIdle(): void {
+    const before = pooled;
+    pooled = new Agent(options);
+    retired.add(before);
+    // Idle connections are closed at once, the others after their request.
+    void before.close().then(() => retired.delete(before));
+  }
+
+  function onUnasked(url: string | URL): void {
+    const isKnown = distrust.has(originOf(url));
+    distrust.mark(originOf(url));
+    // Those of other origins are closed with its own, once in ten minutes.
+    if (!isKnown) dropIdle();
+  }
+
   return {
     send(request, listener) {
       const exchange = new UndiciExchange(listener);
       // Bytes on a kept connection that came before this request must be seen before it is written. undici
       // waits for the end of the present turn, whose poll of the sockets may be over; so it is called in the next.
+      const agent = () => (distrust.has(request.origin) ? single : pooled);
       if (request.fresh) dispatch(single, request, exchange);
-      else setImmediate(() => dispatch(pooled, request, exchange));
+      else setImmediate(() => dispatch(agent(), request, exchange));
       return exchange;
     },
-    dropIdle() {
-      const before = pooled;
-      pooled = new Agent(options);
-      retired.add(before);
-      // Idle connections are closed at once, the others after their request.
-      void before.close().then(() => retired.delete(before));
-    },
+    dropIdle,
     close: async () => {
       await Promise.all([pooled, single, ...retired].map((agent) => agent.destroy()));
     },
   };
 }
+
+const originOf = (url: string | URL): string => new URL(url).origin;
 
 function dispatch(
   agent: Agent,
@@ -73,7 +88,10 @@ class TrackedClient extends Client {
   responses = 0;
   #socket: Socket | null = null;
 
-  constructor(origin: string | URL, options: Client.Options) {
+  /** Nothing is asked on the present connection. */
+  #isIdle = false;
+
+  constructor(origin: string | URL, options: Client.Options, onUnasked: () => void) {
     // The pool has turned the connect options into a connector.
     const connect = options.connect as Connect;
     super(origin, {
@@ -85,6 +103,19 @@ class TrackedClient extends Client {
     this.on('connect', () => {
       this.responses = 0;
     });
+    this.on('disconnect', (_origin, _targets, error) => {
+      if (this.#isIdle && isUnasked(error)) onUnasked();
+      this.#isIdle = false;
+    });
+  }
+
+  asked(): void {
+    this.#isIdle = false;
+  }
+
+  answered(): void {
+    this.responses += 1;
+    this.#isIdle = true;
   }
 
   override dispatch(
@@ -105,6 +136,10 @@ class TrackedClient extends Client {
     this.#socket?.destroy(new Error('aborted'));
   }
 }
+
+/** How undici closes a connection on which bytes came without a request; it does not show the bytes. */
+const isUnasked = ({ name, message }: Error): boolean =>
+  name === 'HTTPParserError' || message === 'bad response';
 
 class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   listener: ResponseListener;
@@ -146,6 +181,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
+    this.client?.asked();
     // Aborted while connecting: nothing may be written any more.
     if (this.#over) controller.abort(new Error('aborted'));
     else this.#hasLeft = true;
@@ -171,8 +207,8 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#interimHeads += 1;
     if (this.#interimHeads <= MAX_INTERIM_HEADS) return;
     this.abort();
-    const error = Object.assign(new Error(), { code: 'TOO_MANY_HEADS' });
-    this.listener.onFailure(transportFailure(error, { headSeen: false, reused: false }));
+    const seen = { headSeen: false, reused: false };
+    this.listener.onFailure(transportFailure(errorOf('TOO_MANY_HEADS'), seen));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -180,7 +216,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.client !== null) this.client.responses += 1;
+    this.client?.answered();
     if (this.#over) return;
     this.#over = true;
     this.listener.onEnd();

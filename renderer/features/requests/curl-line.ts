@@ -8,5 +8,7 @@ export function firstRequest(baseUrl: string, upstreams: readonly UpstreamReport
     messages: [{ role: 'user', content: 'Hello' }],
     stream: true,
   });
-  return `curl -N ${baseUrl}/chat/completions -H 'Content-Type: application/json' -d '${body}'`;
+  // A quote would end the shell's; in JSON it may stand as its code.
+  const data = body.replaceAll("'", String.raw`\u0027`);
+  return `curl -N ${baseUrl}/chat/completions -H 'Content-Type: application/json' -d '${data}'`;
 }

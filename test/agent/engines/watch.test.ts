@@ -281,6 +281,7 @@ describe('a pinned engine', () => {
     ['ftp://127.0.0.1', 'begin with http'],
     ['http://127.0.0.1:8000/?key=sk-secret', 'no query'],
     ['file:///etc/passwd', 'begin with http'],
+    ['http://me%4:1b-secret@engines.test', 'write it as %25'],
   ])('may not be %s', (url, words) => {
     const { kind, ...rest } = pinnedAddress(url, null);
     expect(kind).toBe('invalid');

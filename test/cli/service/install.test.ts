@@ -134,3 +134,13 @@ test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a servi
   expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway is already running')]);
   expect(calls()).toEqual([]);
 });
+
+test.runIf(isLinux)('what a gateway that died has left is no gateway that runs', async () => {
+  const { run, dataDirectory, unit } = home();
+  mkdirSync(dataDirectory);
+  const owner = { url: 'http://127.0.0.1:1', pid: process.pid, startedAt: '2026-01-01T00:00:00Z' };
+  writeFileSync(join(dataDirectory, 'running.json'), JSON.stringify(owner));
+  writeFileSync(join(dataDirectory, 'control-token'), 'c'.repeat(64));
+  expect(await run('install')).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(unit)).toBe(true);
+});

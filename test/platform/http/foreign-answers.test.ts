@@ -2,16 +2,20 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
+import { createDistrust } from '../../../main/platform/http/distrust.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
 import { startByteServer } from '../../support/byte-server.ts';
 import { chance } from '../../support/chance.ts';
+import { createManualClock, type ManualClock } from '../../support/clock.ts';
 
 const answer = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
 const STRAY = answer('for somebody else');
+const TEN_MINUTES_MS = 600_000;
 
 let client: HttpClient;
+let clock: ManualClock;
 
 const before = getCACertificates('default');
 beforeAll(() => {
@@ -20,7 +24,8 @@ beforeAll(() => {
 });
 afterAll(() => setDefaultCACertificates(before));
 beforeEach(() => {
-  client = createHttpClient();
+  clock = createManualClock();
+  client = createHttpClient({ clock });
 });
 afterEach(() => client.close());
 
@@ -113,6 +118,8 @@ test.each([
       const at = below(MOMENTS.length);
       const paths = Array.from({ length: 1 + below(16) }, (_, index) => `/${exchanges + index}`);
       exchanges += paths.length;
+      // Or no connection would be kept any more.
+      if (below(4) > 0) clock.advance(TEN_MINUTES_MS);
       if (below(4) === 0) server.answerTwice();
       await PHASES[below(PHASES.length)]?.();
       const asked: Promise<Outcome>[] = [];
@@ -134,3 +141,96 @@ test.each([
   // Two seconds on a machine of its own.
   60_000,
 );
+
+/** Answers a request with its path: the first with `behind` behind it, those on a kept connection with `before` before. */
+async function startForeign(
+  protocol: 'http' | 'https',
+  { behind = '', before: ahead = '' }: { readonly behind?: string; readonly before?: string } = {},
+) {
+  let answers = 0;
+  const closed = Promise.withResolvers<void>();
+  const server = await startByteServer(protocol, (socket, n, head) => {
+    answers += 1;
+    socket.setNoDelay(true);
+    socket.once('close', () => closed.resolve());
+    const text = answer(/^GET (\S+)/.exec(head)?.[1] ?? '');
+    socket.write((n === 1 ? '' : ahead) + text + (answers === 1 ? behind : ''));
+  });
+  /** Resolves once the first connection is closed. */
+  return { ...server, closed: closed.promise };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Asks one after the other, as callers do who do not know of each other. */
+async function askOneByOne(origin: string, paths: readonly string[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const path of paths) {
+    outcomes.push(await ask(origin, path));
+    for (let turns = 0; turns < 10; turns += 1) await turn();
+  }
+  return outcomes;
+}
+
+const PATHS = ['/1', '/2', '/3', '/4'];
+const ANSWERS = PATHS.map((text) => ({ text }));
+
+describe.each(['http', 'https'] as const)('over %s', (protocol) => {
+  test.each([
+    ['on an idle connection', '', STRAY],
+    ['behind an answer', STRAY, ''],
+  ])(
+    'a server that has once sent something unasked %s answers nobody else’s request later',
+    async (_where, behind, onIdle) => {
+      const server = await startForeign(protocol, { behind, before: STRAY });
+      expect(await askOneByOne(server.origin, ['/0'])).toEqual([{ text: '/0' }]);
+      server.connections[0]?.write(onIdle);
+      await server.closed;
+      expect(await askOneByOne(server.origin, PATHS)).toEqual(ANSWERS);
+      expect(server.connections).toHaveLength(1 + PATHS.length);
+    },
+  );
+
+  test('what came unasked is told once, and after ten minutes connections are kept again', async () => {
+    await client.close();
+    const told: string[] = [];
+    client = createHttpClient({ clock, onUnasked: (origin) => void told.push(origin) });
+    const [server, other] = [
+      await startForeign(protocol, { behind: STRAY }),
+      await startForeign(protocol),
+    ];
+    await ask(server.origin, '/0');
+    await server.closed;
+    clock.advance(TEN_MINUTES_MS - 1);
+    await askOneByOne(server.origin, PATHS);
+    expect(server.connections).toHaveLength(1 + PATHS.length);
+    await askOneByOne(other.origin, PATHS);
+    expect(other.connections).toHaveLength(1);
+    clock.advance(1);
+    await askOneByOne(server.origin, PATHS);
+    expect(server.connections).toHaveLength(2 + PATHS.length);
+    expect(told).toEqual([server.origin]);
+  });
+});
+
+test('a 408 on an idle connection is no reason to keep none: servers say so before they close it', async () => {
+  const server = await startForeign('http');
+  await askOneByOne(server.origin, ['/0']);
+  server.connections[0]?.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
+  await server.closed;
+  expect(await askOneByOne(server.origin, PATHS)).toEqual(ANSWERS);
+  expect(server.connections).toHaveLength(2);
+});
+
+test('of the origins that sent something unasked the last 1000 are remembered', () => {
+  const told: string[] = [];
+  const distrust = createDistrust(clock, (origin) => void told.push(origin));
+  for (let origin = 0; origin < 1500; origin += 1) distrust.mark(`http://10.0.0.1:${origin}`);
+  distrust.mark('http://10.0.0.1:1499');
+  expect(told).toHaveLength(1500);
+  expect([499, 500, 1499].map((port) => distrust.has(`http://10.0.0.1:${port}`))).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});

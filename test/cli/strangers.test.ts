@@ -1,0 +1,233 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { startGateway, temporaryDirectory } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { own, runHere, startStandIn } from '../support/owned-gateway.ts';
+import { runCli } from '../support/process.ts';
+
+const TOKEN = 'c'.repeat(64);
+
+/** All commands that call the gateway with the control token. */
+const COMMANDS = [
+  'status',
+  'open',
+  'models',
+  'get',
+  'set hosted_a.apiKey sk-the-key-of-the-owner',
+  'keys list',
+  'keys add laptop',
+  'keys limit laptop --tokens-day 5',
+  'keys revoke laptop',
+  'reset local',
+  'pause',
+  'leave',
+  'doctor',
+  'pool status',
+  'chat A-question-of-the-owner',
+] as const;
+
+/** A program on the port of a gateway; `heard` is all that came to it. */
+async function startStranger(talk: (socket: Socket) => void) {
+  let heard = '';
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (part: Buffer) => (heard += part.toString('latin1')));
+    talk(socket);
+  });
+  const port = await listening(server);
+  return { url: `http://127.0.0.1:${port}`, port, heard: () => heard };
+}
+
+/** Answers everything, as a program that is no Switchyard. */
+const says = (answer: string) => (socket: Socket) => {
+  socket.on('data', () => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`);
+  });
+};
+
+/** A data directory whose gateway runs, with a stranger at its address. */
+function held(url: string): string {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'control-token'), TOKEN);
+  own(directory, url);
+  return directory;
+}
+
+/** A data directory whose gateway was killed. */
+function abandoned(url: string): string {
+  const DATA_DIR = temporaryDirectory();
+  writeFileSync(join(DATA_DIR, 'control-token'), TOKEN);
+  writeFileSync(join(DATA_DIR, 'lock'), '');
+  // The process of that id lives, but is no gateway: ids are given again, in containers at once.
+  const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z' };
+  writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify(owner));
+  return DATA_DIR;
+}
+
+test.each(COMMANDS.filter((each) => each !== 'leave' && each !== 'doctor'))(
+  '"%s" tells the program on the port of a gateway that died nothing, and says that none runs',
+  async (line) => {
+    const { url, heard } = await startStranger(says('{}'));
+    const outcome = await runHere(abandoned(url), line);
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/^No gateway is running with the data directory .+$/),
+      exitCode: 3,
+    });
+    expect(heard()).toBe('');
+  },
+);
+
+test('after a crash "leave" removes the enrolment itself, and asks nobody', async () => {
+  const { url, heard } = await startStranger(says('{}'));
+  const outcome = await runHere(abandoned(url), 'leave');
+  expect([outcome, heard()]).toMatchObject([{ kind: 'answer', data: { left: null } }, '']);
+});
+
+test.each(COMMANDS)(
+  '"%s" tells a stranger that answers for the gateway no secret',
+  async (line) => {
+    const { url, heard } = await startStranger(says('{"proof":"","ok":true}'));
+    const outcome = await runHere(held(url), line);
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(
+        /^The program at \S+ did not prove that it is the gateway .+$/,
+      ),
+      exitCode: 1,
+    });
+    expect(heard()).toContain('GET /api/v1/proof?nonce=');
+    expect(heard()).not.toMatch(/cccc|authorization|owner|laptop/i);
+  },
+);
+
+test.each([
+  ['a page', 'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html></html>'],
+  ['an error', 'HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}'],
+  ['a redirection', 'HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n'],
+  ['a proof of its own', `HTTP/1.1 200 OK\r\n\r\n{"proof":"${'0'.repeat(64)}"}`],
+  ['no end', `HTTP/1.1 200 OK\r\n\r\n${' '.repeat(100_000)}`],
+])('a stranger that answers with %s is named as what it is', async (_what, answer) => {
+  const { url, heard } = await startStranger((socket) => {
+    socket.on('data', () =>
+      socket.write(answer, () => void (answer.includes('"0') && socket.end())),
+    );
+  });
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: held(url) }, 'status');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(`The program at ${url} did not prove`);
+  expect(heard()).not.toContain('cccc');
+});
+
+test.each(['SSH-2.0-OpenSSH_9.2p1\r\n', ''])(
+  'one that speaks no HTTP, or closes at once, did not answer (%j)',
+  async (answer) => {
+    const { url, heard } = await startStranger((socket) => socket.end(answer));
+    const DATA_DIR = held(url);
+    for (const line of ['status', 'chat Hello.']) {
+      const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...line.split(' '));
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^The \S+ .*did not answer.*\n$/);
+    }
+    expect(heard()).not.toContain('cccc');
+  },
+);
+
+/** Passes on all that comes. */
+const relayTo = (host: string, port: number) => (socket: Socket) => {
+  const onward = connect({ host, port });
+  onTestFinished(() => void onward.destroy());
+  onward.on('error', () => {});
+  socket.pipe(onward).pipe(socket);
+};
+
+test('a stranger that passes everything on to the gateway at another port does not get the token', async () => {
+  const gateway = await startGateway({});
+  const { url, heard } = await startStranger(
+    relayTo('127.0.0.1', Number(new URL(gateway.url).port)),
+  );
+  own(gateway.dataDirectory, url);
+  const { code, stderr } = await runCli({ DATA_DIR: gateway.dataDirectory }, 'status');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
+  expect(heard()).toContain('GET /api/v1/proof?nonce=');
+  expect(heard()).not.toContain(readControlToken(gateway.dataDirectory));
+});
+
+test.runIf(process.platform === 'linux')(
+  'a stranger that passes everything on from the same port of another address does not get it either',
+  async () => {
+    const gateway = await startGateway({});
+    const port = Number(new URL(gateway.url).port);
+    let heard = '';
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (part: Buffer) => (heard += part.toString('latin1')));
+      relayTo('127.0.0.1', port)(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.99', resolve));
+    onTestFinished(() => void server.close());
+    own(gateway.dataDirectory, `http://127.0.0.99:${port}`);
+    const { code, stderr } = await runCli({ DATA_DIR: gateway.dataDirectory }, 'status');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
+    expect(heard).toContain('GET /api/v1/proof?nonce=');
+    expect(heard).not.toContain(readControlToken(gateway.dataDirectory));
+  },
+);
+
+test('who takes the port right after the proof is not sent the token', async () => {
+  const DATA_DIR = temporaryDirectory();
+  const asked: (string | undefined)[] = [];
+  const listener: RequestListener = (req, res) => {
+    asked.push(req.url?.split('?')[0]);
+    res.end('{}');
+  };
+  await startStandIn(DATA_DIR, listener, { connection: 'close' });
+  for (const line of ['status', 'chat Hello.']) {
+    const { code, stderr } = await runCli({ DATA_DIR }, ...line.split(' '));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('did not answer')]);
+  }
+  expect(asked).toEqual([]);
+});
+
+/** "chat" reads what models say, and of these nothing is read. */
+const UNREAD = /^(chat|keys revoke|reset)/;
+
+test.each(COMMANDS.filter((each) => !UNREAD.test(each)))(
+  '"%s" answers a gateway of another form with a sentence',
+  async (line) => {
+    const DATA_DIR = temporaryDirectory();
+    const bodies = [
+      '{}',
+      '[]',
+      'null',
+      '<html>',
+      '{"upstreams":[null],"data":[null],"keys":[null]}',
+    ];
+    const left = [...bodies];
+    await startStandIn(DATA_DIR, (_req, res) => void res.end(left.shift()));
+    for (const body of bodies) {
+      expect([body, await runHere(DATA_DIR, line)]).toMatchObject([
+        body,
+        {
+          kind: 'failed',
+          message: expect.stringContaining('in a form that this command does not'),
+        },
+      ]);
+    }
+  },
+);
+
+test('where a directory cannot be locked, the process tells whether its gateway runs', async () => {
+  const gateway = await startGateway({});
+  mkdirSync(join(gateway.dataDirectory, 'lock'));
+  own(gateway.dataDirectory, gateway.url);
+  const settings = { DATA_DIR: gateway.dataDirectory };
+  expect((await runCli(settings, 'status')).stdout).toContain('Nothing can serve now');
+  const owner = { url: gateway.url, pid: 2 ** 22 + 1, startedAt: '2026-01-01T00:00:00.000Z' };
+  writeFileSync(join(gateway.dataDirectory, 'running.json'), JSON.stringify(owner));
+  expect(await runCli(settings, 'status')).toMatchObject({ code: 3 });
+});
