@@ -24,17 +24,17 @@ export function changeHandlers(
   {
     prefills,
     support,
-    usageSupport,
+    adjustments,
     catalogue,
     sightings,
-  }: Pick<Learnt, 'prefills' | 'support' | 'usageSupport'> & {
+  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
   },
 ): ChangeHandlers {
   function forgetSupport(id: string): void {
     support.forget(id);
-    usageSupport.forget(id);
+    adjustments.forget(id);
   }
   return {
     resetCircuit: (id) => circuits.reset(id),

@@ -16,12 +16,14 @@ import type { Browsers } from './auth/browsers.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { Sightings } from './monitoring/sightings.ts';
+import type { Adjustments } from './upstream/adjustments.ts';
 import type { ModelCatalogue } from './upstream/model-catalogue.ts';
 import type { RemoteUpstream } from './upstream/upstreams.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 
 export interface RouteParts {
   readonly monitor: Monitor;
+  readonly adjustments: Adjustments;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;

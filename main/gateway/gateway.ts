@@ -88,6 +88,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
     monitor,
+    adjustments: learnt.adjustments,
     catalogue,
     remotes,
     sightings,

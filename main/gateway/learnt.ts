@@ -1,19 +1,15 @@
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import {
-  createEndpointSupport,
-  type EndpointSupport,
-  createUsageSupport,
-  type UsageSupport,
-} from './routing/upstream-support.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/upstream-support.ts';
+import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
 
 /** What upstreams and machines turned out to accept, and the items of their answers. */
 export interface Learnt {
   readonly prefills: Prefills;
   readonly support: EndpointSupport;
-  readonly usageSupport: UsageSupport;
+  readonly adjustments: Adjustments;
   readonly items: ItemMemory;
 }
 
@@ -30,7 +26,7 @@ export function createLearnt({
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
-    usageSupport: createUsageSupport(clock),
+    adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
   };
 }

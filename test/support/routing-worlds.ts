@@ -7,10 +7,8 @@ import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
-import {
-  createEndpointSupport,
-  createUsageSupport,
-} from '../../main/gateway/routing/upstream-support.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/upstream-support.ts';
+import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
@@ -233,7 +231,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       items: createItemMemory(0),
       noteDropped() {},
       support: createEndpointSupport(clock),
-      usageSupport: createUsageSupport(clock),
+      adjustments: createAdjustments(clock),
       warmup,
       budgets,
       keyLimits,

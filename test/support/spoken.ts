@@ -1,9 +1,7 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import {
-  createEndpointSupport,
-  createUsageSupport,
-} from '../../main/gateway/routing/upstream-support.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/upstream-support.ts';
+import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
@@ -105,6 +103,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       authorization: null,
       zeroSpend: false,
       chatForm: null,
+      native: () => request,
       translator: null,
     },
     config,
@@ -127,7 +126,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
-    usageSupport: createUsageSupport(clock),
+    adjustments: createAdjustments(clock),
     noteDropped() {},
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),

@@ -9,6 +9,7 @@ import { sendJson } from '../../platform/http/responses.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
+import type { Adjustments } from '../upstream/adjustments.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/fetch-models.ts';
 import { testUpstream } from '../upstream/upstream-test.ts';
@@ -21,6 +22,7 @@ interface UpstreamDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Pick<Sightings, 'tested'>;
+  readonly adjustments: Adjustments;
 }
 
 /** Routes that call one upstream on behalf of its owner; these calls do not count as requests or affect circuits. */

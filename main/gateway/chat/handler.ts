@@ -27,6 +27,7 @@ import {
   parseChatRequest,
   parseInTurns,
   withoutAlias,
+  nativeForm,
 } from '../upstream/chat-request.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
@@ -175,7 +176,7 @@ function formOf(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend' | 'translator'> & Omit<Asked, 'stream'>,
+  accepted: Omit<ChatCall, 'zeroSpend' | 'translator' | 'native'> & Omit<Asked, 'stream'>,
   given: Pick<RequestContext, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
@@ -185,7 +186,15 @@ function contextOf(
   const asked = { id, model, stream: request.stream, caller, key };
   const observer = deps.observe({ ...asked, upstreamPath, headers });
   return {
-    call: { request, headers, authorization, zeroSpend, chatForm, translator: null },
+    call: {
+      request,
+      headers,
+      authorization,
+      zeroSpend,
+      chatForm,
+      native: nativeForm(request, deps.items),
+      translator: null,
+    },
     ...given,
     observer,
     attempts: new RequestAttempts(observer, deps),

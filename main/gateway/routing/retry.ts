@@ -3,11 +3,12 @@ import type { Config } from '../../config/schema.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
-import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
+import { sendAdjusted } from '../upstream/adjusted-call.ts';
+import type { Adjustments } from '../upstream/adjustments.ts';
+import type { Answered, Seen } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import { inTrace } from '../upstream/headers.ts';
 import {
   bodyWithout,
   headersWithout,
@@ -20,7 +21,7 @@ import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from '.
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { type Predictions, hungAfterMs } from './ttft-predictions.ts';
-import type { EndpointSupport, UsageSupport } from './upstream-support.ts';
+import type { EndpointSupport } from './upstream-support.ts';
 import { tokensOf } from '../upstream/usage.ts';
 import type { WarmupRunner } from './warmup.ts';
 
@@ -35,7 +36,7 @@ export interface CallDeps {
   readonly engines: EngineActivity;
   readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;
-  readonly usageSupport: UsageSupport;
+  readonly adjustments: Adjustments;
 }
 
 /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
@@ -172,38 +173,29 @@ async function callOnce(
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { config, attempts, signal, cause } = context;
-  const { clock, http, warmup } = deps;
+  const { clock, warmup } = deps;
   const { idleTimeoutMs } = config.routing;
-  const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
   const { id } = permits.own;
-  const hidesUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
-  const requestOf = (asksForUsage: boolean) =>
-    inTrace(call.write(asksForUsage), attempts.traceparent(call));
   const plan = {
-    endpoint,
-    request: requestOf(hidesUsage),
-    mode,
-    followsToolResult: call.request.followsToolResult,
+    id,
+    traceparent: attempts.traceparent(call),
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,
     onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
-    keys: call.secrets.keys,
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
-  const sent = sendAttempt(plan, { http, clock }, signal);
+  const sent = sendAdjusted(call, plan, deps, signal);
   const attempt = attempts.called(call, permits, cause, { engineCall, ...sent });
-  const again = () => sendAttempt({ ...plan, request: requestOf(false) }, deps, signal).seen;
-  const first = await sent.seen;
-  const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
+  const answer = await sent.seen;
   if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
   const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
     case 'answer':
-      return { kind: 'answered', call, seen, attempt, hidesUsage };
+      return { kind: 'answered', call, seen, attempt, hidesUsage: sent.hidesUsage() };
     case 'cancelled':
       attempt.cancelled();
       return seen;
@@ -215,7 +207,7 @@ async function callOnce(
       if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      const error = shownError(failure, plan.request);
+      const error = shownError(failure, sent.request());
       if (!isColdStart) attempt.failed(failure, { wasSilent, error, endedAt });
       return { kind: 'failed', failure };
     }
@@ -227,16 +219,6 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   if (translator === null || seen.kind !== 'answer') return seen;
   const whole = translator.whole(seen.body, request.stream);
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
-}
-
-/** Usage is optional: a strict host that refused the field gets the request again without it. */
-function unlessRefused(
-  seen: Seen,
-  id: string,
-  again: () => Promise<Seen>,
-  { usageSupport }: CallDeps,
-): Seen | Promise<Seen> {
-  return usageSupport.isRefused(id, seen) ? again() : seen;
 }
 
 function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {

@@ -1,7 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import type { Protocols } from '../upstream/upstreams.ts';
-import type { Seen } from '../upstream/attempt.ts';
 
 /**
  * `native`: the owner says so. `translated`: it has no such endpoint, so that only chat completions could stand in.
@@ -91,48 +90,4 @@ const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[]
 function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boolean {
   if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
   return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
-}
-
-/** Which upstreams and machines accept a request for the usage of a stream. */
-export interface UsageSupport {
-  mayAsk(id: string): boolean;
-  /** Learns from the outcome of a request with `stream_options`; true if it should be sent again without them. */
-  isRefused(id: string, seen: Seen): boolean;
-  /** Its address or its engine changed. */
-  forget(id: string): void;
-}
-
-/** What strict hosts answer to fields that they do not know. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-/** They name the field, in words (OpenAI's) or as a path (pydantic's). */
-const NAMES = ['stream_options', 'include_usage'];
-/** How long an upstream that refused without naming the field, and never accepted it, is not asked. */
-const SUSPECTED_MS = 600_000;
-
-export function createUsageSupport(clock: Clock): UsageSupport {
-  /** Until when it is not asked, in clock ticks; 0 for one that takes the field. */
-  const known = new Map<string, number>();
-
-  function learn(id: string, until: number): void {
-    if (known.get(id) === until) return;
-    known.set(id, until);
-    const [oldest] = known.keys();
-    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
-  }
-
-  return {
-    mayAsk(id) {
-      const until = known.get(id) ?? 0;
-      return until === 0 || until <= clock.ticks();
-    },
-    isRefused(id, seen) {
-      if (seen.kind === 'stream' || seen.kind === 'answer') learn(id, 0);
-      if (seen.kind !== 'status' || !REFUSALS.has(seen.status)) return false;
-      const isNamed = NAMES.some((name) => seen.body.includes(name));
-      if (isNamed) learn(id, Infinity);
-      else if (known.get(id) !== 0) learn(id, clock.ticks() + SUSPECTED_MS);
-      return isNamed;
-    },
-    forget: (id) => void known.delete(id),
-  };
 }

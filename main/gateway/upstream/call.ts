@@ -3,6 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
+import { adjustedBody, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { ChatForm } from './chat-form.ts';
@@ -43,12 +44,15 @@ export interface ChatCall {
   readonly chatForm: (() => ChatForm) | null;
   /** Of the answer, if this is the chat form of another request. */
   readonly translator: ((model: string) => AnswerTranslator) | null;
+  /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
+  readonly native: () => ChatRequest;
 }
 
 /** As a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
   const form = call.chatForm?.() ?? null;
-  return form?.kind === 'chat' ? { ...call, ...form, chatForm: null } : null;
+  if (form?.kind !== 'chat') return null;
+  return { ...call, ...form, native: () => form.request, chatForm: null };
 }
 
 /** A request prepared for one upstream. */
@@ -65,8 +69,8 @@ export interface UpstreamCall {
   readonly model: string;
   /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
-  /** Creates the request. Call it only once the request is certain to be sent. */
-  readonly write: (forUsage: boolean) => Omit<HttpRequest, 'fresh'>;
+  /** Creates the request, with these changes. Call it only once the request is certain to be sent. */
+  readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
@@ -89,14 +93,15 @@ export function localCall(
   peers: number,
 ): UpstreamCall {
   const { baseAddress } = target;
-  const { contentType } = call.request;
-  const mode = modeOf(call.request, true);
-  const model = modelAt(target, call.request);
+  const request = call.native();
+  const { contentType } = request;
+  const mode = modeOf(request, true);
+  const model = modelAt(target, request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   return {
-    endpoint: call.request.endpoint,
-    request: call.request,
+    endpoint: request.endpoint,
+    request,
     translator: call.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
@@ -105,27 +110,28 @@ export function localCall(
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
-    promptBytes: call.request.bytes.length,
+    promptBytes: request.bytes.length,
     secrets: ownSecrets(baseAddress, [target.gatewayToken]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
-    asksForUsage: asksForUsage(call.request, mode),
-    write: (forUsage) => requestTo('local', baseAddress, model, { call, mode, own, forUsage }),
+    asksForUsage: asksForUsage(request, mode),
+    write: (made) => requestTo('local', baseAddress, model, { call, request, mode, own, made }),
   };
 }
 
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, baseAddress, timeoutMs } = upstream;
-  const model = remoteModel(upstream, call.request.model);
-  const mode = modeOf(call.request, upstream.assemble);
-  const own = { contentType: call.request.contentType, ...keyHeaders(call.request, upstream) };
+  const request = call.native();
+  const model = remoteModel(upstream, request.model);
+  const mode = modeOf(request, upstream.assemble);
+  const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };
   return {
-    endpoint: call.request.endpoint,
-    request: call.request,
-    translator: call.translator?.(model ?? call.request.model ?? '') ?? null,
+    endpoint: request.endpoint,
+    request,
+    translator: call.translator?.(model ?? request.model ?? '') ?? null,
     inChat: () => {
       const other = upstream.protocols === 'auto' ? inChat(call) : null;
       return other === null ? null : remoteCall(other, upstream);
@@ -133,14 +139,14 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     upstream: id,
     provider: null,
     model: model ?? '',
-    promptBytes: call.request.bytes.length,
+    promptBytes: request.bytes.length,
     secrets: upstream.secrets,
     mode,
     prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
-    asksForUsage: asksForUsage(call.request, mode),
-    write: (forUsage) => requestTo(id, baseAddress, model, { call, mode, own, forUsage }),
+    asksForUsage: asksForUsage(request, mode),
+    write: (made) => requestTo(id, baseAddress, model, { call, request, mode, own, made }),
   };
 }
 
@@ -176,22 +182,26 @@ function requestTo(
   { origin, basePath, query }: BaseAddress,
   model: string | null,
   {
-    call: { request, headers },
+    call: { headers },
+    request,
     mode,
     own,
-    forUsage,
+    made,
   }: {
     readonly call: ChatCall;
+    readonly request: ChatRequest;
     readonly mode: AnswerMode;
     readonly own: OwnHeaders;
-    readonly forUsage: boolean;
+    readonly made: ReadonlySet<Adjustment>;
   },
 ): Omit<HttpRequest, 'fresh'> {
+  const forUsage = asksForUsage(request, mode) && !made.has('without_usage');
+  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage });
   return {
     method: 'POST',
     origin,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: upstreamHeaders(headers, own),
-    body: bodyFor(request, model, { forStream: mode === 'assemble', forUsage }),
+    body: adjustedBody(body, made),
   };
 }

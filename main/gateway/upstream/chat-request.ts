@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '#shared/objects.ts';
+import type { ItemSource } from '../translation/item-memory.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
   type Member,
@@ -214,4 +215,16 @@ export function withoutAlias(request: ChatRequest, pairs: readonly string[]): Ch
   if (model === null || pairs.length === 0) return request;
   const pair = pairs.find((each) => each.startsWith(`${model}=`));
   return pair === undefined ? request : withModel(request, pair.slice(model.length + 1));
+}
+
+/** Makes it when it is first asked for. */
+export function nativeForm(request: ChatRequest, items: ItemSource | null): () => ChatRequest {
+  const { withoutOwn } = request.endpoint;
+  if (withoutOwn === undefined) return () => request;
+  let made: ChatRequest | null = null;
+  return () => (made ??= withBytes(request, withoutOwn(request.bytes, items)));
+}
+
+function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
+  return bytes === request.bytes ? request : { ...request, bytes, members: topLevelMembers(bytes) };
 }

@@ -1,4 +1,5 @@
 import type { HttpError } from '../../platform/http/responses.ts';
+import type { ItemSource } from '../translation/item-memory.ts';
 import type { TokenCount } from '../translation/messages/count-tokens.ts';
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
@@ -40,6 +41,8 @@ export interface ApiEndpoint {
   readonly support: 'required' | 'optional' | 'translatable';
   /** Makes a chat completion of a request, and of its answer the endpoint's own. */
   readonly translation?: ProtocolTranslation;
+  /** The body for an upstream that speaks the protocol itself, without what translation put into earlier answers. */
+  readonly withoutOwn?: (bytes: Buffer, items: ItemSource | null) => Buffer;
   /** Answers in place of upstreams that lack the endpoint. */
   readonly estimate?: (body: unknown) => TokenCount;
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { parseJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
 /** Position of a value in the bytes of a JSON text. */
@@ -11,6 +12,8 @@ export interface Span {
 /** A member of a JSON object, with the position of its value. */
 export interface Member extends Span {
   readonly key: string;
+  /** Where its name starts. */
+  readonly nameStart: number;
   /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
 }
@@ -88,7 +91,7 @@ function createMemberScan(bytes: Buffer) {
       if (isTooMuch) return;
       // Decoded from the bytes, because the scanner shortens long names.
       const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
-      members.push({ key: name, start: value, end, last });
+      members.push({ key: name, nameStart: key.start, start: value, end, last });
     },
   };
   const scanner = createJsonScanner(listener, 3);
@@ -143,15 +146,93 @@ export function withValue(
   const changed = withMembers(bytes, members, { [key]: value });
   const behind = members.find((each) => each.key === key)?.end ?? bytes.length;
   const by = changed.length - bytes.length;
-  const shifted = <T extends Span>(span: T): T =>
-    span.start < behind ? span : { ...span, start: span.start + by, end: span.end + by };
   return {
     bytes: changed,
     members: members.map((member) => {
       if (member.key === key) return { ...member, end: member.end + by };
-      return { ...shifted(member), last: member.last === null ? null : shifted(member.last) };
+      return member.start < behind ? member : shifted(member, by);
     }),
   };
+}
+
+function shifted({ last, ...member }: Member, by: number): Member {
+  return {
+    ...member,
+    nameStart: member.nameStart + by,
+    start: member.start + by,
+    end: member.end + by,
+    last: last === null ? null : { start: last.start + by, end: last.end + by },
+  };
+}
+
+/** The object without some of its members; the bytes of all others stay. */
+export function withoutMembers(
+  bytes: Buffer,
+  members: readonly Member[],
+  isDropped: (member: Member) => boolean,
+): Buffer {
+  const kept = members.filter((member) => !isDropped(member));
+  if (kept.length === members.length) return bytes;
+  return joined(
+    '{}',
+    kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end)),
+  );
+}
+
+/** The elements of a list; none if it is no list. */
+export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
+  const elements: Span[] = [];
+  let isList = false;
+  let from = 0;
+  const listener: JsonListener = {
+    onName() {},
+    onBegin(depth, byte, at) {
+      if (depth === 0) isList = byte === OPEN_BRACKET;
+      else from = at;
+    },
+    onEnd(depth, at) {
+      if (depth === 1) elements.push({ start: start + from, end: start + at });
+    },
+  };
+  createJsonScanner(listener, 2).push(bytes.subarray(start, end));
+  return isList ? elements : [];
+}
+
+/**
+ * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
+ * to replace it, or undefined to drop it. Only elements with one of the `words` in them are parsed, and only those
+ * that are not too heavy. Null if nothing changes.
+ */
+export function editedList(
+  bytes: Buffer,
+  list: Span,
+  words: readonly string[],
+  edit: (element: unknown) => unknown,
+): Buffer | null {
+  let isChanged = false;
+  const parts: Buffer[] = [];
+  for (const { start, end } of elementsOf(bytes, list)) {
+    const own = bytes.subarray(start, end);
+    const before = words.some((word) => own.includes(word))
+      ? parseJson(own.toString('utf8'))
+      : null;
+    const after = before === null || before === undefined ? before : edit(before);
+    if (after !== before) isChanged = true;
+    if (after === before) parts.push(own);
+    else if (after !== undefined) parts.push(Buffer.from(JSON.stringify(after)));
+  }
+  return isChanged ? joined('[]', parts) : null;
+}
+
+/** Elements or members within brackets or braces. */
+function joined(brackets: '[]' | '{}', parts: readonly Buffer[]): Buffer {
+  const comma = Buffer.from(',');
+  const list = parts.flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
+  return Buffer.concat([
+    Buffer.from(brackets.slice(0, 1)),
+    ...list,
+    Buffer.from(brackets.slice(1)),
+  ]);
 }
 
 /**
@@ -161,7 +242,7 @@ export function withValue(
 export function withMembers(
   bytes: Buffer,
   members: readonly Member[],
-  values: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string | Buffer>>,
 ): Buffer {
   const parts: Buffer[] = [];
   let copied = 0;
@@ -170,13 +251,15 @@ export function withMembers(
     // The caller may use a name that every object inherits.
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
-    parts.push(bytes.subarray(copied, start), Buffer.from(value));
+    parts.push(bytes.subarray(copied, start), asBytes(value));
     copied = end;
     missing.delete(key);
   }
   if (missing.size === 0) return Buffer.concat([...parts, bytes.subarray(copied)]);
   const close = bytes.lastIndexOf(CLOSE_BRACE);
-  const added = [...missing].map((key) => `${JSON.stringify(key)}:${values[key]}`).join(',');
+  const added = [...missing]
+    .map((key) => `${JSON.stringify(key)}:${values[key]?.toString()}`)
+    .join(',');
   const comma = members.length === 0 ? '' : ',';
   return Buffer.concat([
     ...parts,
@@ -185,3 +268,6 @@ export function withMembers(
     bytes.subarray(close),
   ]);
 }
+
+const asBytes = (value: string | Buffer): Buffer =>
+  typeof value === 'string' ? Buffer.from(value) : value;

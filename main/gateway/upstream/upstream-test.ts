@@ -3,7 +3,9 @@ import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
-import { type AnswerSeen, type Seen, sendAttempt } from './attempt.ts';
+import { sendAdjusted } from './adjusted-call.ts';
+import type { Adjustments } from './adjustments.ts';
+import type { AnswerSeen, Seen } from './attempt.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { classify, type Failure } from './failure.ts';
@@ -14,6 +16,7 @@ import { shownWords } from './shown-error.ts';
 export interface TestDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
+  readonly adjustments: Adjustments;
 }
 
 /** Reasoning models spend a few tokens before the first of their answer. */
@@ -21,53 +24,33 @@ const MAX_TOKENS = 16;
 /** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own time-out. */
 const MAX_TEST_MS = 30_000;
 
-/** OpenAI's newer models refuse the older name, and most engines know no other. */
-const LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
-
 /** The smallest completion, sent to one upstream past routing and circuits. Never rejects. */
 export async function testUpstream(
   callFor: (call: ChatCall) => UpstreamCall,
   deps: TestDeps,
 ): Promise<UpstreamTest> {
-  const [usual, newer] = LIMIT_FIELDS;
-  const first = await once(callFor, usual, deps);
-  const wantsNewer = !first.ok && first.reason === 'http_400' && first.message.includes(newer);
-  return wantsNewer ? once(callFor, newer, deps) : first;
-}
-
-async function once(
-  callFor: (call: ChatCall) => UpstreamCall,
-  limitField: string,
-  { http, clock }: TestDeps,
-): Promise<UpstreamTest> {
-  const request = requestWith(limitField);
+  const { clock } = deps;
   const call = callFor({
-    request,
+    request: REQUEST,
     headers: {},
     authorization: null,
     zeroSpend: false,
     chatForm: null,
+    native: () => REQUEST,
     translator: null,
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const sent = sendAttempt(
-    {
-      endpoint: call.endpoint,
-      request: call.write(false),
-      mode: call.mode,
-      followsToolResult: () => false,
-      deadline: startedAt + timeoutMs,
-      hungAt: null,
-      idleTimeoutMs: timeoutMs,
-      onContent() {},
-      keys: call.secrets.keys,
-    },
-    { http, clock },
-    NEVER,
-  );
-  const seen = await sent.seen;
+  const plan = {
+    id: call.provider ?? call.upstream,
+    traceparent: null,
+    deadline: startedAt + timeoutMs,
+    hungAt: null,
+    idleTimeoutMs: timeoutMs,
+    onContent() {},
+  };
+  const seen = await sendAdjusted(call, plan, deps, NEVER).seen;
   const totalMs = Math.round(clock.ticks() - startedAt);
   if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
   return { ok: false, ...refused(seen, call, clock.now()), totalMs };
@@ -75,10 +58,12 @@ async function once(
 
 const NEVER = new AbortController().signal;
 
-function requestWith(limitField: string): ChatRequest {
-  const messages = [{ role: 'user', content: 'Reply with OK.' }];
+const REQUEST = requestFor('Reply with OK.');
+
+function requestFor(content: string): ChatRequest {
+  const messages = [{ role: 'user', content }];
   const request = parseChatRequest(
-    Buffer.from(JSON.stringify({ messages, [limitField]: MAX_TOKENS })),
+    Buffer.from(JSON.stringify({ messages, max_tokens: MAX_TOKENS })),
   );
   if (isBadRequest(request)) throw new Error(request.message);
   return request;

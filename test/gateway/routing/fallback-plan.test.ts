@@ -66,6 +66,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
         authorization: null,
         zeroSpend,
         chatForm: null,
+        native: () => request,
         translator: null,
       },
       config,

@@ -41,10 +41,11 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     authorization: null,
     zeroSpend: false,
     chatForm: null,
+    native: () => request,
     translator: null,
   };
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
-  expect(calls.map(({ upstream, write }) => [upstream, write(false).path])).toEqual([
+  expect(calls.map(({ upstream, write }) => [upstream, write(new Set()).path])).toEqual([
     ['hosted_a', '/v1/embeddings'],
     ['ondemand', '/v1/embeddings'],
   ]);

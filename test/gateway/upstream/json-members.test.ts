@@ -1,10 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isObject } from '#shared/objects.ts';
 import {
+  editedList,
   membersInTurns,
   membersOf,
   topLevelMembers,
   withMembers,
+  withoutMembers,
 } from '../../../main/gateway/upstream/json-members.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
@@ -160,9 +163,15 @@ test.each([
   ['', { kind: 'invalid', position: 0 }],
   [
     '{"a":[1, 2 ]}',
-    { kind: 'object', members: [{ key: 'a', start: 5, end: 12, last: { start: 9, end: 10 } }] },
+    {
+      kind: 'object',
+      members: [{ key: 'a', nameStart: 1, start: 5, end: 12, last: { start: 9, end: 10 } }],
+    },
   ],
-  ['{"a":[]}', { kind: 'object', members: [{ key: 'a', start: 5, end: 7, last: null }] }],
+  [
+    '{"a":[]}',
+    { kind: 'object', members: [{ key: 'a', nameStart: 1, start: 5, end: 7, last: null }] },
+  ],
 ])('of %s is found %j, in turns as well', async (text, found) => {
   expect(membersOf(Buffer.from(text))).toEqual(found);
   expect(await membersInTurns(Buffer.from(text))).toEqual(found);
@@ -173,4 +182,37 @@ test('a body nested 100,000 deep is scanned without recursion', () => {
   const bytes = Buffer.from(`{"deep":${deep},"model":"x"}`);
   const changed = withMembers(bytes, topLevelMembers(bytes), { model: '"y"' });
   expect(changed.toString()).toBe(`{"deep":${deep},"model":"y"}`);
+});
+
+test('without some members all others keep their bytes', () => {
+  const bytes = Buffer.from(' { "a" : 1.50 , "b":[ 1, 2 ],"c":{"a":3} }');
+  const without = (...keys: string[]) =>
+    withoutMembers(bytes, topLevelMembers(bytes), ({ key }) => keys.includes(key)).toString();
+  expect(without('b')).toBe('{"a" : 1.50,"c":{"a":3}}');
+  expect(without('a', 'b', 'c')).toBe('{}');
+  expect(without('d')).toBe(bytes.toString());
+});
+
+test('in an edited list only elements that change lose their spelling', () => {
+  const bytes = Buffer.from(
+    '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}',
+  );
+  const [list] = topLevelMembers(bytes);
+  const edited = (edit: (value: unknown) => unknown) =>
+    editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], edit)?.toString() ?? null;
+  const seen: unknown[] = [];
+  expect(edited((value) => (seen.push(value), value))).toBeNull();
+  expect(seen).toEqual([{ x: 100, at: 1 }, 'x', { x: 2 }]);
+  expect(edited((value) => (value === 'x' ? undefined : value))).toBe(
+    '[{"x" : 1e2, "at":1},{"y": 9007199254740993},{"x":2}]',
+  );
+  expect(edited((value) => (isObject(value) && value['x'] === 2 ? { z: 3 } : value))).toBe(
+    '[{"x" : 1e2, "at":1},"x",{"y": 9007199254740993},{"z":3}]',
+  );
+});
+
+test('what is no list has no elements to edit', () => {
+  const bytes = Buffer.from('{"list":{"x":1}}');
+  const [list] = topLevelMembers(bytes);
+  expect(editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], () => undefined)).toBeNull();
 });

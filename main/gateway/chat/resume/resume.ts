@@ -7,6 +7,7 @@ import {
   callUpstream,
 } from '../../routing/retry.ts';
 import type { RequestContext } from '../../routing/router.ts';
+import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { askingForUsage, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
@@ -255,12 +256,17 @@ const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
 /** Its answer is spliced first and translated afterwards, if at all. */
 function withRequest(call: UpstreamCall, { body, mode }: ResumeRequest): UpstreamCall {
-  const write = (forUsage: boolean) => ({
-    ...call.write(false),
-    body: forUsage ? askingForUsage(body) : body,
-  });
+  const write = (made: ReadonlySet<Adjustment>) => {
+    const asks = call.asksForUsage && !made.has('without_usage');
+    return {
+      ...call.write(NO_CHANGE),
+      body: adjustedBody(asks ? askingForUsage(body) : body, made),
+    };
+  };
   return { ...call, translator: null, mode, promptBytes: body.length, write };
 }
+
+const NO_CHANGE: ReadonlySet<Adjustment> = new Set();
 
 /** Engines that stream only new text may echo in a JSON answer, as llama.cpp does. */
 function withJsonEcho(mode: SpliceMode, { kind }: AnsweredCall['seen']): SpliceMode {

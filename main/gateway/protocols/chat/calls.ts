@@ -68,7 +68,7 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
  * each piece. Work is linear in the arguments.
  */
 export function createCallOrder(
-  newId: (place: number) => string = () => `call_${randomUUID()}`,
+  newId: (place: number) => string = () => `call_${randomUUID().replaceAll('-', '')}`,
 ): CallOrder {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
@@ -83,10 +83,14 @@ export function createCallOrder(
     if (named !== undefined) return isUsed ? null : named;
     const at = (index === null ? latest : byIndex.get(index)) ?? null;
     if (at === null || name === '') return at;
-    // Some hosts repeat the name with each piece (lobehub/lobehub#11219), and only the first time with an id.
-    const isWhole = at.progress.isWhole() && piece.arguments.trim() !== '';
-    const isAnother = isWhole || (id !== '' && at.given !== '');
-    return isAnother || (index === null && at.name !== name && at.name !== '') ? null : at;
+    return isAnother(piece, at) ? null : at;
+  }
+
+  /** Some hosts repeat the name with each piece (lobehub/lobehub#11219), and only the first time with an id. */
+  function isAnother({ id, index, name, arguments: text }: CallPiece, at: KnownCall): boolean {
+    const isBehind = at.progress.isWhole() && text.trim() !== '';
+    const isRenamed = index === null && at.name !== name && at.name !== '';
+    return isBehind || (id !== '' && at.given !== '') || isRenamed;
   }
 
   function begun({ id: given, name }: CallPiece): KnownCall {

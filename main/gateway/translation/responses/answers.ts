@@ -6,6 +6,7 @@ import { createTranslatedStream, type Emit, type StreamSteps } from '../translat
 import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
+import { NOT_ENCRYPTED } from './own-items.ts';
 import { type ResponseProgress, progressOf, responseObject } from './response.ts';
 
 /** An answer that is being assembled, and its events so far. */
@@ -62,7 +63,7 @@ const isKept = (request: unknown) => memberOf(request, 'store') !== false;
 /** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
 function reasoningFields(request: unknown): object {
   const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
-  return isAsked ? { encrypted_content: 'unencrypted' } : {};
+  return isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
 }
 
 export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {

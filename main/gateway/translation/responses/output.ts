@@ -2,6 +2,7 @@ import type { CallPiece } from '../../protocols/chat/calls.ts';
 import type { AnswerDelta, Citation } from '../chat-answer.ts';
 import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
+import { itemId } from './own-items.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
 
 /** An item of an answer's `output`. */
@@ -128,7 +129,7 @@ export class ResponseOutput {
   #openReasoning(): OpenReasoning {
     this.#closeOpen('completed');
     const place = this.#nextPlace();
-    const id = `rs_${this.#exchangeId}_${place}`;
+    const id = itemId('rs', this.#exchangeId, place);
     const open: OpenReasoning = { kind: 'reasoning', place, id, text: createTextBuilder() };
     this.#open = open;
     const item = { id, type: 'reasoning', status: 'in_progress', summary: [] };
@@ -168,7 +169,7 @@ export class ResponseOutput {
   #openMessage(): OpenMessage {
     this.#closeOpen('completed');
     const place = this.#nextPlace();
-    const id = `msg_${this.#exchangeId}_${place}`;
+    const id = itemId('msg', this.#exchangeId, place);
     const open: OpenMessage = { kind: 'message', place, id, content: [], part: null };
     this.#open = open;
     this.#added(open, {
@@ -198,7 +199,7 @@ export class ResponseOutput {
     this.#closeCompleteCall();
     const place = this.#nextPlace();
     const name = this.#asked.functions.get(call.name) ?? { name: call.name };
-    const open = { place, id: `fc_${this.#exchangeId}_${place}`, function: name, call };
+    const open = { place, id: itemId('fc', this.#exchangeId, place), function: name, call };
     this.#openCalls.set(call, open);
     this.#added(open, callItem(open, '', 'in_progress'));
     return open;

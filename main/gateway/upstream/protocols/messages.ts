@@ -7,6 +7,7 @@ import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { requiresList } from './fields.ts';
 import { ANY_LIST, createMemberScan, NUMBER } from './member-scan.ts';
 import { createMessageAssembly } from './message-assembly.ts';
+import { withoutUnsigned } from './messages-history.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from './typed-events.ts';
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
@@ -43,6 +44,7 @@ export const MESSAGES: ApiEndpoint = {
   },
   support: 'translatable',
   translation: MESSAGES_TRANSLATION,
+  withoutOwn: withoutUnsigned,
 };
 
 export const COUNT_TOKENS: ApiEndpoint = {
@@ -56,6 +58,7 @@ export const COUNT_TOKENS: ApiEndpoint = {
     takesBytes: false,
   },
   support: 'translatable',
+  withoutOwn: withoutUnsigned,
   estimate: countTokens,
 };
 

@@ -8,6 +8,7 @@ import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { smallValueOf } from '../json-members.ts';
 import { anyBody } from './fields.ts';
 import { ANY_LIST, createMemberScan } from './member-scan.ts';
+import { withoutOwnItems } from './responses-history.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from './typed-events.ts';
 
 const ENDS: TypedEnds = {
@@ -47,6 +48,7 @@ export const RESPONSES: ApiEndpoint = {
   keepsModel: false,
   support: 'translatable',
   translation: RESPONSES_TRANSLATION,
+  withoutOwn: withoutOwnItems,
   vendor: 'openai',
 };
 

@@ -1,0 +1,451 @@
+import { expect, test } from 'vitest';
+import {
+  adjustedBody,
+  type Adjustment,
+  adjustmentAfter,
+  createAdjustments,
+} from '../../../main/gateway/upstream/adjustments.ts';
+import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const CHAT = '/chat/completions';
+const NONE: ReadonlySet<Adjustment> = new Set();
+
+function after(
+  path: string,
+  body: object,
+  refusal: unknown,
+  { made = NONE, mayBeWhole = true } = {},
+): Adjustment | null {
+  const text = typeof refusal === 'string' ? refusal : JSON.stringify(refusal);
+  const error = readErrorBody(Buffer.from(text));
+  return adjustmentAfter({
+    error,
+    path,
+    body: Buffer.from(JSON.stringify(body)),
+    made,
+    mayBeWhole,
+  });
+}
+
+const adjusted = (body: object, ...made: Adjustment[]): unknown =>
+  JSON.parse(adjustedBody(Buffer.from(JSON.stringify(body)), new Set(made)).toString());
+
+const error = (message: string, more: object = {}) => ({ error: { message, ...more } });
+const forbidden = (...loc: (string | number)[]) => ({
+  detail: [
+    { type: 'extra_forbidden', loc: ['body', ...loc], msg: 'Extra inputs are not permitted' },
+  ],
+});
+
+const call = (id: string, more: object = {}) => ({
+  id,
+  type: 'function',
+  function: { name: 'read', arguments: '{}' },
+  ...more,
+});
+const LOOP = [
+  { role: 'user', content: 'a' },
+  { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls: [call('call_1')] },
+  { role: 'tool', tool_call_id: 'call_1', content: 'b' },
+];
+
+test.each([
+  {
+    who: 'OpenAI does not know max_tokens',
+    path: CHAT,
+    body: { messages: [], max_tokens: 5 },
+    refusal: error(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      { type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' },
+    ),
+    adjustment: 'max_completion_tokens' as const,
+    sent: { messages: [], max_completion_tokens: 5 },
+  },
+  {
+    who: 'Mistral does not know max_completion_tokens',
+    path: CHAT,
+    body: { messages: [], max_completion_tokens: 5, seed: 1 },
+    refusal: { object: 'error', message: forbidden('max_completion_tokens'), type: 'invalid' },
+    adjustment: 'max_tokens' as const,
+    sent: { messages: [], seed: 1, max_tokens: 5 },
+  },
+  {
+    who: 'Mistral does not know stream_options',
+    path: CHAT,
+    body: { messages: [], stream: true, stream_options: { include_usage: true } },
+    refusal: { object: 'error', message: forbidden('stream_options') },
+    adjustment: 'without_usage' as const,
+    sent: { messages: [], stream: true },
+  },
+  {
+    who: 'OpenAI streams for verified organisations only',
+    path: CHAT,
+    body: { messages: [], stream: true, stream_options: { include_usage: true } },
+    refusal: error(
+      'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings',
+      { type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' },
+    ),
+    adjustment: 'without_stream' as const,
+    sent: { messages: [], stream: false },
+  },
+  {
+    who: 'vLLM has prompt_logprobs without a stream only',
+    path: CHAT,
+    body: { messages: [], stream: true, prompt_logprobs: 1 },
+    refusal: {
+      object: 'error',
+      message: '`prompt_logprobs` are not available when `stream=True`.',
+    },
+    adjustment: 'without_stream' as const,
+    sent: { messages: [], stream: false, prompt_logprobs: 1 },
+  },
+  {
+    who: 'OpenAI takes a user of 64 characters',
+    path: CHAT,
+    body: { messages: [], user: 'u'.repeat(80) },
+    refusal: error(
+      "Invalid 'user': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
+      { param: 'user', code: 'string_above_max_length' },
+    ),
+    adjustment: 'without_user' as const,
+    sent: { messages: [] },
+  },
+  {
+    who: 'Groq takes no reasoning_content',
+    path: CHAT,
+    body: { messages: LOOP },
+    refusal: error(
+      "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+      { type: 'invalid_request_error' },
+    ),
+    adjustment: 'without_reasoning' as const,
+    sent: {
+      messages: [
+        LOOP[0],
+        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
+        LOOP[2],
+      ],
+    },
+  },
+  {
+    who: 'Mistral takes no reasoning_content',
+    path: CHAT,
+    body: { messages: LOOP },
+    refusal: {
+      object: 'error',
+      message: forbidden('messages', 1, 'assistant', 'reasoning_content'),
+    },
+    adjustment: 'without_reasoning' as const,
+    sent: {
+      messages: [
+        LOOP[0],
+        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
+        LOOP[2],
+      ],
+    },
+  },
+  {
+    who: 'Kimi wants reasoning_content with calls',
+    path: CHAT,
+    body: {
+      messages: [
+        { role: 'assistant', tool_calls: [call('a')] },
+        { role: 'user', content: 'assistant' },
+      ],
+    },
+    refusal: error(
+      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 0',
+      { type: 'invalid_request_error' },
+    ),
+    adjustment: 'filled_reasoning' as const,
+    sent: {
+      messages: [
+        { role: 'assistant', tool_calls: [call('a')], reasoning_content: '.' },
+        { role: 'user', content: 'assistant' },
+      ],
+    },
+  },
+  {
+    who: 'DeepSeek wants its own name for a thought',
+    path: CHAT,
+    body: { messages: [{ role: 'assistant', content: 'x', reasoning: 'hm' }] },
+    refusal: error('The `reasoning_content` in the thinking mode must be passed back to the API.'),
+    adjustment: 'filled_reasoning' as const,
+    sent: {
+      messages: [{ role: 'assistant', content: 'x', reasoning: 'hm', reasoning_content: 'hm' }],
+    },
+  },
+  {
+    who: 'Mistral takes ids of nine characters',
+    path: CHAT,
+    body: { messages: LOOP },
+    refusal: {
+      object: 'error',
+      message: 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
+      type: 'invalid_request_message_order',
+    },
+    adjustment: 'short_call_ids' as const,
+    sent: {
+      messages: [
+        LOOP[0],
+        { ...LOOP[1], tool_calls: [call('74196fe72')] },
+        { ...LOOP[2], tool_call_id: '74196fe72' },
+      ],
+    },
+  },
+  {
+    who: 'OpenAI takes ids of forty characters',
+    path: CHAT,
+    body: { messages: [{ role: 'tool', tool_call_id: 'abcdefgh9', content: '' }, ...LOOP] },
+    refusal: error(
+      "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 43 instead.",
+      { param: 'messages[2].tool_calls[0].id', code: 'string_above_max_length' },
+    ),
+    adjustment: 'short_call_ids' as const,
+    sent: {
+      messages: [
+        { role: 'tool', tool_call_id: 'abcdefgh9', content: '' },
+        LOOP[0],
+        { ...LOOP[1], tool_calls: [call('74196fe72')] },
+        { ...LOOP[2], tool_call_id: '74196fe72' },
+      ],
+    },
+  },
+  {
+    who: 'Gemini 3 wants a signature on each call',
+    path: CHAT,
+    body: {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [
+            call('a'),
+            call('b', { extra_content: { google: { thought_signature: 's' } } }),
+          ],
+        },
+      ],
+    },
+    refusal: [
+      {
+        error: {
+          code: 400,
+          message: 'Function call is missing a thought_signature in functionCall parts.',
+          status: 'INVALID_ARGUMENT',
+        },
+      },
+    ],
+    adjustment: 'call_signatures' as const,
+    sent: {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [
+            call('a', {
+              extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
+            }),
+            call('b', { extra_content: { google: { thought_signature: 's' } } }),
+          ],
+        },
+      ],
+    },
+  },
+  {
+    who: 'Anthropic wants a thought at the start of a tool loop',
+    path: '/messages',
+    body: {
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      context_management: { edits: [{ type: 'clear_thinking_20251015' }, { type: 'other' }] },
+      messages: [],
+    },
+    refusal: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.',
+      },
+    },
+    adjustment: 'thinking_off' as const,
+    sent: {
+      thinking: { type: 'disabled' },
+      context_management: { edits: [{ type: 'other' }] },
+      messages: [],
+    },
+  },
+  {
+    who: 'Anthropic checks signatures',
+    path: '/messages',
+    body: {
+      messages: [
+        { role: 'user', content: 'a' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: 'of-another' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'x' }] },
+      ],
+    },
+    refusal: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+      },
+    },
+    adjustment: 'without_thinking' as const,
+    sent: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [{ type: 'text', text: 'b' }] },
+      ],
+    },
+  },
+  {
+    who: 'Anthropic takes plain ids',
+    path: '/messages',
+    body: {
+      messages: [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'functions.read:0', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'functions.read:0' }] },
+      ],
+    },
+    refusal: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: "messages.0.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+      },
+    },
+    adjustment: 'plain_call_ids' as const,
+    sent: {
+      messages: [
+        {
+          role: 'assistant',
+          content: [{ type: 'tool_use', id: 'call_c216cab2de2e56d547b4e634', input: {} }],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'call_c216cab2de2e56d547b4e634' }],
+        },
+      ],
+    },
+  },
+  {
+    who: 'OpenAI cannot read what another organisation encrypted',
+    path: '/responses',
+    body: {
+      input: [
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
+        { type: 'message', id: 'msg_1', role: 'assistant', content: [] },
+        { type: 'item_reference', id: 'x' },
+      ],
+    },
+    refusal: error('The encrypted content gAAA... could not be verified.', {
+      code: 'invalid_encrypted_content',
+    }),
+    adjustment: 'without_foreign_items' as const,
+    sent: {
+      input: [
+        { type: 'message', role: 'assistant', content: [] },
+        { type: 'item_reference', id: 'x' },
+      ],
+    },
+  },
+])('$who: the request is changed', ({ path, body, refusal, adjustment, sent }) => {
+  expect(after(path, body, refusal)).toBe(adjustment);
+  expect(adjusted(body, adjustment)).toEqual(sent);
+  expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
+});
+
+test.each([
+  [
+    'a limit that is too large',
+    error('max_tokens is too large: 100000. This model supports at most 4096.'),
+  ],
+  ['a prompt that is too long', error("This model's maximum context length is 4096 tokens.")],
+  [
+    'a field that the request does not have',
+    error("Unsupported parameter: 'stream'", { param: 'stream' }),
+  ],
+  ['no words at all', ''],
+])('%s is no reason to change a request', (_, refusal) => {
+  expect(after(CHAT, { messages: LOOP, max_tokens: 5 }, refusal)).toBeNull();
+});
+
+test('a stream that cannot be made of a whole answer is not asked for as one', () => {
+  const refusal = error('Your organization must be verified to stream this model.');
+  const body = { messages: [], stream: true };
+  expect(after('/messages', body, refusal, { mayBeWhole: false })).toBeNull();
+  expect(after('/messages', body, refusal)).toBe('without_stream');
+});
+
+test('an upstream that refuses both names of the limit is not asked in circles', () => {
+  const refusal = error("Unsupported parameter: 'max_completion_tokens'");
+  const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens']);
+  expect(after(CHAT, { max_completion_tokens: 5 }, refusal, { made })).toBeNull();
+});
+
+test('of both names of the limit the newer one counts', () => {
+  const body = { max_tokens: 5, max_completion_tokens: 6 };
+  expect(adjusted(body, 'max_completion_tokens')).toEqual({ max_completion_tokens: 6 });
+});
+
+test('thinking that was on is switched off where the last turn of a tool loop loses its thought', () => {
+  const messages = (thinking: object) => ({
+    thinking,
+    messages: [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 's' },
+          { type: 'tool_use', id: 'a', name: 'b', input: {} },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
+    ],
+  });
+  const enabled = messages({ type: 'enabled', budget_tokens: 2000 });
+  expect(adjusted(enabled, 'without_thinking')).toMatchObject({ thinking: { type: 'disabled' } });
+  const adaptive = messages({ type: 'adaptive' });
+  expect(adjusted(adaptive, 'without_thinking')).toMatchObject({ thinking: { type: 'adaptive' } });
+});
+
+test('what an upstream accepted is remembered for its model, for an hour', () => {
+  const clock = createManualClock();
+  const adjustments = createAdjustments(clock);
+  const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens', 'thinking_off']);
+  adjustments.accepted('hosted_a', 'o3', made, false);
+  expect([...adjustments.at('hosted_a', 'o3')]).toEqual(['max_completion_tokens']);
+  expect([...adjustments.at('hosted_a', 'gpt-4o')]).toEqual([]);
+  expect([...adjustments.at('hosted_b', 'o3')]).toEqual([]);
+  clock.advance(3_600_000);
+  expect([...adjustments.at('hosted_a', 'o3')]).toEqual([]);
+});
+
+test('an upstream that never told its usage is not asked for it for ten minutes after a failure without a reason', () => {
+  const clock = createManualClock();
+  const adjustments = createAdjustments(clock);
+  adjustments.suspectUsage('hosted_a', 'm');
+  expect([...adjustments.at('hosted_a', 'm')]).toEqual(['without_usage']);
+  clock.advance(600_000);
+  expect([...adjustments.at('hosted_a', 'm')]).toEqual([]);
+  adjustments.accepted('hosted_a', 'm', NONE, true);
+  adjustments.suspectUsage('hosted_a', 'm');
+  expect([...adjustments.at('hosted_a', 'm')]).toEqual([]);
+});
+
+test('what was learnt is forgotten with the address, and the oldest of a thousand', () => {
+  const adjustments = createAdjustments(createManualClock());
+  const made: ReadonlySet<Adjustment> = new Set(['without_user']);
+  for (let at = 0; at < 1000; at += 1) adjustments.accepted('a', `m${at}`, made, false);
+  adjustments.accepted('b', 'm', made, false);
+  expect(adjustments.at('a', 'm0').size).toBe(0);
+  expect(adjustments.at('a', 'm1').size).toBe(1);
+  adjustments.forget('a');
+  expect(adjustments.at('a', 'm1').size).toBe(0);
+  expect(adjustments.at('b', 'm').size).toBe(1);
+});
