@@ -6,7 +6,7 @@ import type { Log } from '../../main/platform/log.ts';
 import { chance } from '../support/chance.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { call } from './caller.ts';
-import { type OpenFault, SPELL_REQUESTS } from './faults.ts';
+import { SPELL_REQUESTS } from './faults.ts';
 import { type ChaosGateway, GATEWAY_COUNT, startGateways } from './gateways.ts';
 import { judge, type Received, type Verdict } from './judge.ts';
 import { type ChaosRequest, requestOf } from './requests.ts';
@@ -33,10 +33,7 @@ export interface ChaosArena {
   close(): Promise<readonly string[]>;
 }
 
-export async function openArena(
-  seed: number,
-  openFaults: readonly OpenFault[],
-): Promise<ChaosArena> {
+export async function openArena(seed: number): Promise<ChaosArena> {
   const clock = createManualClock();
   const stopClock = run(clock);
   const bugs: string[] = [];
@@ -44,7 +41,7 @@ export async function openArena(
     if (level === 'error') bugs.push(`${event} ${JSON.stringify(fields)}`);
   };
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-chaos-'));
-  const upstreams = await startUpstreams({ clock, gateways: GATEWAY_COUNT, openFaults });
+  const upstreams = await startUpstreams({ clock, gateways: GATEWAY_COUNT });
   const edges = { clock, log, random: chance(seed) };
   const gateways = await startGateways(upstreams, directory, edges);
 

@@ -19,10 +19,10 @@ export type Fault =
   | 'clean_end'
   | 'silence'
   | 'error_event'
-  | OpenFault;
+  | EventFault;
 
-/** What the gateway does not withstand yet. */
-export const OPEN_FAULTS = [
+/** Those that only events can have. */
+const EVENT_FAULTS = [
   /** `[DONE]` in a chat completion where no finish reason has come. */
   'done_without_finish',
   /** The same in a native stream of messages or responses; OpenAI's clients read no further. */
@@ -31,19 +31,16 @@ export const OPEN_FAULTS = [
   'reason_empty',
   /** The same with the string `null`, as from KoboldCpp (PowerShell/AIShell#350). */
   'reason_null',
-  /** No fault, but taken for one: the names of all calls come before the arguments of the first. */
+  /** No fault, though it may be taken for one: the names of all calls come before the arguments of the first. */
   'calls_begin_together',
 ] as const;
-export type OpenFault = (typeof OPEN_FAULTS)[number];
+type EventFault = (typeof EVENT_FAULTS)[number];
 
-/** Those of them that every run has. */
-export const USUAL_OPEN_FAULTS: readonly OpenFault[] = [];
-
-export const isOpenFault = (fault: Fault): fault is OpenFault =>
-  OPEN_FAULTS.some((each) => each === fault);
+export const isEventFault = (fault: Fault): fault is EventFault =>
+  EVENT_FAULTS.some((each) => each === fault);
 
 /** How likely they are beside each other. */
-const WEIGHTS: Readonly<Record<Exclude<Fault, OpenFault | 'none'>, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<Fault, 'none'>, number>> = {
   reset: 2,
   hang: 1,
   reset_after_head: 1,
@@ -56,6 +53,11 @@ const WEIGHTS: Readonly<Record<Exclude<Fault, OpenFault | 'none'>, number>> = {
   clean_end: 1,
   silence: 2,
   error_event: 2,
+  done_without_finish: 1,
+  native_done: 1,
+  reason_empty: 1,
+  reason_null: 1,
+  calls_begin_together: 1,
 };
 const FAULTS = Object.entries(WEIGHTS).flatMap(([fault, weight]) =>
   Array.from({ length: weight }, () => fault as Fault),
@@ -74,18 +76,11 @@ function weatherOf({ seed, n }: RequestKey, upstream: string) {
   };
 }
 
-/** @param openFaults those that may occur; all others are the same without them */
-export function faultOf(
-  key: RequestKey,
-  upstream: string,
-  call: number,
-  openFaults: readonly OpenFault[],
-): Fault {
+export function faultOf(key: RequestKey, upstream: string, call: number): Fault {
   const { share, usual } = weatherOf(key, upstream);
   const draws = drawsFor(key.seed, key.n, upstream, call, 'fault');
   if (!draws.happens(share)) return 'none';
-  const fault = usual !== null && draws.happens(0.8) ? usual : draws.pick(FAULTS);
-  return draws.happens(0.2) && openFaults.length > 0 ? draws.pick(openFaults) : fault;
+  return usual !== null && draws.happens(0.8) ? usual : draws.pick(FAULTS);
 }
 
 /** A response that is no answer. */

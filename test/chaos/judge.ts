@@ -84,7 +84,7 @@ function judgeResponse(
   if (head.status !== 200)
     return { end: 'refused', findings: refusalFaults(request, received, head.status) };
   const right = answerOf(request);
-  const mayLackUsage = calls.some(({ script }) => script.mayLackUsage);
+  const mayLackUsage = calls.some(({ script }) => script.mayLackUsage) || isLeftOut(calls.at(-1));
   if (!request.isStream) {
     const body = objectIn(received.body.toString());
     if (body === null) return { end: 'broken off', findings: ['no JSON'] };
@@ -93,6 +93,13 @@ function judgeResponse(
     return { end: endOf(received, false), findings };
   }
   return judgeStream(request, received, { right, mayLackUsage });
+}
+
+/** The gateway does not ask an upstream for it that fell silent before it ever told it. */
+function isLeftOut(last: PlayedCall | undefined): boolean {
+  if (last?.asked.protocol !== 'chat') return false;
+  const { stream, stream_options: options } = last.asked.body;
+  return stream === true && options === undefined;
 }
 
 function judgeStream(

@@ -1,7 +1,7 @@
 /**
  * `npm run chaos -- --seed 7 --requests 10000`: callers of three protocols, and three upstreams that fail in all ways for
  * a while. Ends with 1 if an answer was neither right nor visibly broken off, or if something of a request was left.
- * `--only 123` plays that one again and shows all of it; `--faults all` adds the faults that are left out otherwise.
+ * `--only 123` plays that one again and shows all of it.
  * 10,000 requests take a minute or two. The tests play a few hundred.
  */
 import { parseArgs } from 'node:util';
@@ -9,7 +9,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type ChaosArena, openArena } from './arena.ts';
 import { outcomeText, playAll, ROUND_REQUESTS } from './chaos.ts';
-import { OPEN_FAULTS, USUAL_OPEN_FAULTS } from './faults.ts';
 import { reportOf } from './report.ts';
 
 setFlagsFromString('--expose-gc');
@@ -20,15 +19,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 32) },
     requests: { type: 'string', default: '10000' },
     only: { type: 'string' },
-    faults: { type: 'string' },
   },
 });
 const [seed = 0, requests = 0, only = 0] = [values.seed, values.requests, values.only ?? 0].map(
   Number,
 );
-const named: readonly string[] = values.faults?.split(',') ?? USUAL_OPEN_FAULTS;
-const openFaults = OPEN_FAULTS.filter((each) => named.includes(each) || named.includes('all'));
-const again = values.faults === undefined ? '' : ` --faults ${values.faults}`;
 /** Others are only counted. */
 const SHOWN = 10;
 
@@ -49,7 +44,7 @@ async function playMany(arena: ChaosArena): Promise<boolean> {
     onWrong(played) {
       shown += 1;
       if (shown > SHOWN) return;
-      const replay = `npm run chaos -- --seed ${seed} --only ${played.request.n}${again}`;
+      const replay = `npm run chaos -- --seed ${seed} --only ${played.request.n}`;
       console.log(`${reportOf(played, false)}\n  again: ${replay}\n`);
     },
     onRest() {
@@ -82,20 +77,13 @@ async function main(): Promise<number> {
     console.error('--seed, --requests and --only take whole numbers.');
     return 2;
   }
-  const unknown = named.filter((name) => name !== 'all' && !isKnown(name));
-  if (unknown.length > 0) {
-    console.error(`--faults takes all, or of these: ${OPEN_FAULTS.join(', ')}`);
-    return 2;
-  }
   const warnings: string[] = [];
   process.on('warning', ({ message }) => warnings.push(message));
-  const arena = await openArena(seed, openFaults);
+  const arena = await openArena(seed);
   const isRight = await (values.only === undefined ? playMany(arena) : playOne(arena));
   const left = [...(await arena.close()), ...warnings];
   for (const finding of left) console.log(`LEFT: ${finding}`);
   return isRight && left.length === 0 ? 0 : 1;
 }
-
-const isKnown = (name: string) => OPEN_FAULTS.some((each) => each === name);
 
 process.exit(await main());

@@ -3,7 +3,7 @@ import { type Draws, drawsFor } from './draws.ts';
 import {
   emptyBody,
   type Fault,
-  isOpenFault,
+  isEventFault,
   PAGE_IN_PLACE,
   rateLimit,
   type Refusal,
@@ -130,7 +130,7 @@ function told(asked: Asked, fault: Fault, draws: Draws): Script {
   };
   // JSON in place of a stream, or a stream in place of JSON.
   const isOther = draws.happens(0.04);
-  const isStream = (body['stream'] === true) !== isOther || isOpenFault(fault);
+  const isStream = (body['stream'] === true) !== isOther || isEventFault(fault);
   if (!isStream) return toldAtOnce(telling, asked, fault, draws);
   return toldInEvents(telling, asked, fault, draws);
 }

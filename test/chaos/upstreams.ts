@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../../main/platform/clock.ts';
 import { parseJson } from '../../main/platform/json.ts';
 import { answerOf } from './answers.ts';
-import { faultOf, type OpenFault } from './faults.ts';
+import { faultOf } from './faults.ts';
 import { keyIn, MODEL, type Protocol, requestOf } from './requests.ts';
 import { type Asked, type Script, scriptOf } from './scripts.ts';
 
@@ -38,7 +38,6 @@ interface Plan {
   readonly clock: Clock;
   /** How many there are. */
   readonly gateways: number;
-  readonly openFaults: readonly OpenFault[];
 }
 
 /** Starts them; each knows the right answer of every request and gives it, unless its weather is bad. */
@@ -73,7 +72,7 @@ export async function startUpstreams(plan: Plan): Promise<Upstreams> {
     const call = before.filter((each) => each.upstream === upstream).length;
     const body = parseJson(text) as Readonly<Record<string, unknown>>;
     const asked = { upstream, request, call, protocol, body, partial: partialIn(body) };
-    const script = scriptOf(asked, faultOf(key, upstream, call, plan.openFaults));
+    const script = scriptOf(asked, faultOf(key, upstream, call));
     const played = { upstream, asked, script, wrong: wrongIn(asked) };
     calls.set(key.n, [...before, played]);
     return played;

@@ -1,6 +1,6 @@
 import { Anthropic, APIError, BadRequestError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { CALLED_TWICE, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
+import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
 import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
 
@@ -61,7 +61,7 @@ describe.each(WAYS)('$way through $place', (way) => {
       ],
     });
     expect(second.content).toMatchObject([{ type: 'text', text: 'Rain.' }]);
-    expect(bodies()[1]?.['messages']).toMatchObject(CALLED_TWICE);
+    expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
 
   test('an image and a system text', async () => {

@@ -105,20 +105,21 @@ test('a caller’s x-api-key is the bearer of local, and of no other', async () 
   expect(paid.calls[0]?.headers).not.toHaveProperty('x-api-key');
 });
 
-test('the body says what each upstream said, and nothing that is secret', async () => {
+test('the body says what each upstream said in its own words, and nothing that is secret', async () => {
   const [a, b] = [
     await startUpstream(error(401, 'sk-hosted is wrong')),
-    await startUpstream(error(500, 'sk-b')),
+    await startUpstream(error(500, 'It broke at sk-b-4711.')),
   ];
   const { url } = await startGateway({
     LOCAL_ENGINE_URL: 'http://127.0.0.1:1',
     HOSTED_A_BASE_URL: a.url,
     HOSTED_A_API_KEY: 'sk-hosted',
     HOSTED_B_BASE_URL: b.url,
+    HOSTED_B_API_KEY: 'sk-b-4711',
   });
   const answer = await postJson(`${url}/v1/chat/completions`, HELLO);
   expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).toBe(
-    'No upstream answered. local: unreachable (ECONNREFUSED 127.0.0.1:1). hosted_a: its key was refused (HTTP 401). hosted_b: answered HTTP 500.',
+    'No upstream answered. local: unreachable (ECONNREFUSED 127.0.0.1:1). hosted_a: its key was refused (HTTP 401: [secret] is wrong). hosted_b: answered HTTP 500: It broke at [secret].',
   );
   expect(answer.text).not.toContain('sk-');
 });

@@ -1,6 +1,6 @@
 import { BadRequestError, InternalServerError, OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
-import { CALLED_TWICE, CALLS_TWICE, SAID } from '../support/chat-answers.ts';
+import { calledTwice, CALLS_TWICE, SAID } from '../support/chat-answers.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
 import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
 
@@ -52,7 +52,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     const input = [{ role: 'user' as const, content: 'hi' }, ...said, ...results];
     const second = await client.responses.create({ ...ASK, tools: [WEATHER], input });
     expect(second.output_text).toBe('Rain.');
-    expect(bodies()[1]?.['messages']).toMatchObject(CALLED_TWICE);
+    expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
 
   test('a tool call without arguments, plain and streamed, whose arguments can be parsed', async () => {

@@ -34,9 +34,14 @@ export const CALLS_TWICE: Said = {
   ],
   finish: 'tool_calls',
 };
-export const CALLED_TWICE = [
+/** What the engine is sent afterwards; a thought that is not signed never goes to a hosted API that speaks the protocol. */
+export const calledTwice = ({ place, way }: { readonly place: string; readonly way: string }) => [
   { role: 'user' },
-  { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
+  {
+    role: 'assistant',
+    ...(place === 'local' || way === 'translated' ? { reasoning_content: 'Look it up.' } : {}),
+    tool_calls: [{}, {}],
+  },
   { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
   { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
 ];

@@ -61,8 +61,8 @@ function sentenceOf([upstream, description]: Worded['last']): RegExp {
   const said = reason.startsWith('http_') ? detail.slice(1, -1) : detail;
   const escaped = said.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   // Its own first words stand behind the detail.
-  const worded = escaped.replace(/(\\\))?$/, '(: .+)?$1');
-  return new RegExp(`^No upstream answered\\..* ${upstream}: [^.]+ ${worded}\\.( |$)`);
+  const withWords = escaped.replace(/(\\\))?$/, '(: .+)?$1');
+  return new RegExp(`^No upstream answered\\..* ${upstream}: [^.]+ ${withWords}\\.( |$)`);
 }
 
 /** Environment names of the base addresses. */

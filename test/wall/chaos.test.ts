@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { openArena } from '../chaos/arena.ts';
 import { playAll } from '../chaos/chaos.ts';
-import { USUAL_OPEN_FAULTS } from '../chaos/faults.ts';
 import { reportOf } from '../chaos/report.ts';
 
 /** `npm run chaos` plays more. */
 const REQUESTS = 300;
 
 test('many callers at once get the one right answer, or a beginning of it that says so, whatever upstreams do', async () => {
-  const arena = await openArena(24, USUAL_OPEN_FAULTS);
+  const arena = await openArena(24);
   const wrong: string[] = [];
   const { counts, left } = await playAll(arena, {
     requests: REQUESTS,

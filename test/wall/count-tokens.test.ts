@@ -38,8 +38,8 @@ describe('the number of tokens', () => {
   test('of a request that cannot be translated is a 400', async () => {
     const a = await startUpstream(chatOnly(404));
     const gateway = await startGateway(at({ hosted_a: a.url }));
-    const answer = await ask(gateway.url, { other: 1 });
-    expect([answer.status, answer.text.includes("'other'")]).toEqual([400, true]);
+    const answer = await ask(gateway.url, { container: 'c' });
+    expect([answer.status, answer.text.includes("'container'")]).toEqual([400, true]);
   });
 
   test('is not guessed where nothing is set up', async () => {

@@ -67,6 +67,10 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
   };
 }
 
+/** Whether nothing can follow. Some upstreams name all calls before the first arguments come. */
+export const isWholeCall = ({ arguments: args }: PartialCall): boolean =>
+  args.text().trim() !== '' && argumentsObject(args.text()) !== undefined;
+
 /** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
 export function argumentsObject(json: string): object | undefined {
   if (json.trim() === '') return {};

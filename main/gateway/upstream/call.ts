@@ -7,7 +7,7 @@ import { adjustedBody, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { ChatForm } from './chat-form.ts';
-import { bodyFor, type ChatRequest } from './chat-request.ts';
+import { bodyFor, type ChatRequest, type NativeForm } from './chat-request.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
@@ -45,7 +45,7 @@ export interface ChatCall {
   /** Of the answer, if this is the chat form of another request. */
   readonly translator: ((model: string) => AnswerTranslator) | null;
   /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
-  readonly native: () => ChatRequest;
+  readonly native: NativeForm;
 }
 
 /** As a chat completion; null if it cannot be one. */
@@ -93,7 +93,7 @@ export function localCall(
   peers: number,
 ): UpstreamCall {
   const { baseAddress } = target;
-  const request = call.native();
+  const request = call.native('local');
   const { contentType } = request;
   const mode = modeOf(request, true);
   const model = modelAt(target, request);
@@ -124,7 +124,7 @@ export function localCall(
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, baseAddress, timeoutMs } = upstream;
-  const request = call.native();
+  const request = call.native('remote');
   const model = remoteModel(upstream, request.model);
   const mode = modeOf(request, upstream.assemble);
   const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };

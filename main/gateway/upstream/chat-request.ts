@@ -217,12 +217,18 @@ export function withoutAlias(request: ChatRequest, pairs: readonly string[]): Ch
   return pair === undefined ? request : withModel(request, pair.slice(model.length + 1));
 }
 
-/** Makes it when it is first asked for. */
-export function nativeForm(request: ChatRequest, items: ItemSource | null): () => ChatRequest {
+export type NativeForm = (kind: 'local' | 'remote') => ChatRequest;
+
+/** Makes each when it is first asked for. */
+export function nativeForm(request: ChatRequest, items: ItemSource | null): NativeForm {
   const { withoutOwn } = request.endpoint;
   if (withoutOwn === undefined) return () => request;
-  let made: ChatRequest | null = null;
-  return () => (made ??= withBytes(request, withoutOwn(request.bytes, items)));
+  const made: { local?: ChatRequest; remote?: ChatRequest } = {};
+  return (kind) =>
+    (made[kind] ??= withBytes(
+      request,
+      withoutOwn(request.bytes, { items, isLocal: kind === 'local' }),
+    ));
 }
 
 function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {

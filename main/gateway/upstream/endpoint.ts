@@ -41,8 +41,14 @@ export interface ApiEndpoint {
   readonly support: 'required' | 'optional' | 'translatable';
   /** Makes a chat completion of a request, and of its answer the endpoint's own. */
   readonly translation?: ProtocolTranslation;
-  /** The body for an upstream that speaks the protocol itself, without what translation put into earlier answers. */
-  readonly withoutOwn?: (bytes: Buffer, items: ItemSource | null) => Buffer;
+  /**
+   * The body for an upstream that speaks the protocol itself, without what translation put into earlier answers. An
+   * engine of one's own (`isLocal`) checks no signatures and keeps the thoughts.
+   */
+  readonly withoutOwn?: (
+    bytes: Buffer,
+    facts: { readonly items: ItemSource | null; readonly isLocal: boolean },
+  ) => Buffer;
   /** Answers in place of upstreams that lack the endpoint. */
   readonly estimate?: (body: unknown) => TokenCount;
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */

@@ -8,8 +8,10 @@ const text = { type: 'text', text: 'b' };
 const toolUse = { type: 'tool_use', id: 'a', name: 'f', input: { at: 1 } };
 const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'c' }] };
 
+const REMOTE = { items: null, isLocal: false };
+
 const cleaned = (body: object): unknown =>
-  JSON.parse(withoutUnsigned(Buffer.from(JSON.stringify(body))).toString());
+  JSON.parse(withoutUnsigned(Buffer.from(JSON.stringify(body)), REMOTE).toString());
 
 test.each(['unsigned', ''])(
   'a thought that is signed %j is not sent to a native API',
@@ -61,18 +63,19 @@ test('thinking stays on where the conversation is not within a tool loop', () =>
 
 test('a body without placeholders keeps its bytes', () => {
   const body = Buffer.from('{ "messages" : [ {"role":"user","content":"\\u0041"} ] }');
-  expect(withoutUnsigned(body)).toBe(body);
-  expect(withoutOwnItems(body, null)).toBe(body);
+  expect(withoutUnsigned(body, REMOTE)).toBe(body);
+  expect(withoutOwnItems(body, REMOTE)).toBe(body);
   const theirs = Buffer.from('{"input":[{"type":"message","id":"msg_68","role":"user"}]}');
-  expect(withoutOwnItems(theirs, null)).toBe(theirs);
+  expect(withoutOwnItems(theirs, REMOTE)).toBe(theirs);
 });
 
+const THOUGHT = { type: 'reasoning', summary: [] };
 const ID = '0b8fbd0c-6f7c-4d57-9a48-0a3c4ad5a4f1';
 
 test('items of translated answers go to a native API without their ids, and their thoughts not at all', () => {
   const items = createItemMemory(10_000);
   const message = { id: `msg_${ID}_2`, type: 'message', role: 'assistant', content: [] };
-  items.keep([message, { id: `rs_${ID}_1`, ...{ type: 'reasoning', summary: [] } }]);
+  items.keep([message, { id: `rs_${ID}_1`, ...THOUGHT }]);
   const input = [
     { type: 'reasoning', id: `rs_${ID}_0`, summary: [] },
     { type: 'reasoning', summary: [], encrypted_content: 'unencrypted' },
@@ -86,7 +89,7 @@ test('items of translated answers go to a native API without their ids, and thei
     { type: 'message', id: 'msg_68', role: 'assistant', content: [] },
   ];
   const body = Buffer.from(JSON.stringify({ input }));
-  expect(JSON.parse(withoutOwnItems(body, items).toString())).toEqual({
+  expect(JSON.parse(withoutOwnItems(body, { ...REMOTE, items }).toString())).toEqual({
     input: [
       input[2],
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
@@ -97,5 +100,23 @@ test('items of translated answers go to a native API without their ids, and thei
       input[8],
       input[9],
     ],
+  });
+});
+
+test('an engine of one’s own keeps the thoughts of translated answers, without the gateway’s marks', () => {
+  const local = { items: null, isLocal: true };
+  const messages = [{ role: 'assistant', content: [thought('unsigned'), thought('theirs'), text] }];
+  const message = Buffer.from(JSON.stringify({ messages }));
+  expect(JSON.parse(withoutUnsigned(message, local).toString())).toEqual({
+    messages: [{ role: 'assistant', content: [thought(''), thought('theirs'), text] }],
+  });
+  const own = { ...THOUGHT, id: `rs_${ID}_0` };
+  const input = [
+    { ...own, encrypted_content: 'unencrypted' },
+    { ...own, encrypted_content: 'x' },
+  ];
+  const response = Buffer.from(JSON.stringify({ input }));
+  expect(JSON.parse(withoutOwnItems(response, local).toString())).toEqual({
+    input: [own, input[1]],
   });
 });

@@ -1,6 +1,11 @@
 import type { CallPiece } from '../../protocols/chat/calls.ts';
 import type { AnswerDelta } from '../chat-answer.ts';
-import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
+import {
+  argumentsObject,
+  createPartialCalls,
+  isWholeCall,
+  type PartialCall,
+} from '../partial-calls.ts';
 import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
 
 /** A step of an answer. */
@@ -110,9 +115,7 @@ export class MessageBlocks {
   #beginOrQueue(call: PartialCall): void {
     if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
     const open = this.#open;
-    const isBehind =
-      this.#waiting.size > 0 ||
-      (open?.kind === 'call' && argumentsObject(open.call.arguments.text()) === undefined);
+    const isBehind = this.#waiting.size > 0 || (open?.kind === 'call' && !isWholeCall(open.call));
     if (isBehind) this.#waiting.add(call);
     else this.#beginCall(call);
   }

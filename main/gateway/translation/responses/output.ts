@@ -1,6 +1,6 @@
 import type { CallPiece } from '../../protocols/chat/calls.ts';
 import type { AnswerDelta, Citation } from '../chat-answer.ts';
-import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
+import { createPartialCalls, isWholeCall, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
 import { itemId } from './own-items.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
@@ -209,7 +209,7 @@ export class ResponseOutput {
   #closeCompleteCall(): void {
     const [last] = this.#openCalls.values();
     if (last === undefined || this.#isMixed) return;
-    this.#isMixed = argumentsObject(last.call.arguments.text()) === undefined;
+    this.#isMixed = !isWholeCall(last.call);
     if (this.#isMixed) return;
     this.#closeCall(last, 'completed');
     this.#openCalls.delete(last.call);

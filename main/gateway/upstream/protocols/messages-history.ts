@@ -18,17 +18,27 @@ const THINKING: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']
 
 /**
  * The body for an upstream that speaks the Messages API, without thoughts that it would take for forged: those that
- * the gateway signed itself, and those of engines that sign none.
+ * the gateway signed itself, and those of engines that sign none. For an engine of one's own only the gateway's
+ * signature is taken away.
  */
-export function withoutUnsigned(bytes: Buffer): Buffer {
+export function withoutUnsigned(bytes: Buffer, { isLocal }: { readonly isLocal: boolean }): Buffer {
   if (!UNSIGNED.some((mark) => bytes.includes(mark))) return bytes;
+  const members = topLevelMembers(bytes);
   return (
-    withoutThoughts(bytes, topLevelMembers(bytes), (block) => {
-      const signature = block['signature'] ?? '';
-      return block['type'] === 'thinking' && (signature === SIGNATURE || signature === '');
-    }) ?? bytes
+    (isLocal ? unsigned(bytes, members) : withoutThoughts(bytes, members, isUnsigned)) ?? bytes
   );
 }
+
+const isUnsigned = ({ type, signature = '' }: Json): boolean =>
+  type === 'thinking' && (signature === SIGNATURE || signature === '');
+
+/** Thoughts as llama.cpp, vLLM and Ollama tell them. */
+const unsigned = (bytes: Buffer, members: readonly Member[]): Buffer | null =>
+  withBlocks(bytes, members, SIGNATURE, (block) =>
+    block['type'] === 'thinking' && block['signature'] === SIGNATURE
+      ? { ...block, signature: '' }
+      : block,
+  );
 
 /** As they stand in a body, written with and without blanks. */
 const UNSIGNED = [`"${SIGNATURE}"`, '"signature":""', '"signature": ""'].map((mark) =>
@@ -101,12 +111,22 @@ const isAboutThinking = (edit: unknown): boolean =>
 
 /** The body with ids of calls that every host takes, the same in a call and in its result; null if they are. */
 export function withPlainCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return withBlocks(bytes, members, '"tool_use', withPlainIds);
+}
+
+/** `edit` gets the blocks of messages with this word in them; null if none changes. */
+function withBlocks(
+  bytes: Buffer,
+  members: readonly Member[],
+  word: string,
+  edit: (block: Json) => Json,
+): Buffer | null {
   const list = members.find(({ key }) => key === 'messages');
   if (list === undefined) return null;
-  const messages = editedList(bytes, list, ['"tool_use'], (message) => {
+  const messages = editedList(bytes, list, [word], (message) => {
     if (!isObject(message)) return message;
     const before = listOf(message['content']);
-    const content = before.map((block) => (isObject(block) ? withPlainIds(block) : block));
+    const content = before.map((block) => (isObject(block) ? edit(block) : block));
     return content.every((block, at) => block === before[at]) ? message : { ...message, content };
   });
   return messages === null ? null : withMembers(bytes, members, { messages });

@@ -7,24 +7,38 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:
- * thoughts that are not encrypted, and ids of items that no host has stored. References to such items become the items.
+ * thoughts that are not encrypted, and ids of items that no host has stored. References to such items become the
+ * items. An engine of one's own keeps the thoughts, which it reads unencrypted (vLLM refuses encrypted ones).
  */
-export function withoutOwnItems(bytes: Buffer, items: ItemSource | null): Buffer {
+export function withoutOwnItems(
+  bytes: Buffer,
+  { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
+): Buffer {
   if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
-  return editedInput(bytes, topLevelMembers(bytes), (item) => withoutOwn(item, items)) ?? bytes;
+  const thought = isLocal ? unencrypted : () => undefined;
+  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, thought)) ?? bytes;
+}
+
+function unencrypted(item: Json): Json {
+  const { encrypted_content: known, ...left } = item;
+  return known === NOT_ENCRYPTED ? left : item;
 }
 
 /** A thought that is not encrypted, and the beginnings of items' ids. */
 const MARKS = [`"${NOT_ENCRYPTED}"`, '"rs_', '"msg_', '"fc_'].map((mark) => Buffer.from(mark));
 
+type Edit = (item: Json) => Json | undefined;
+
 /** Undefined if nothing is left of it. */
-function withoutOwn(item: Json, items: ItemSource | null): Json | undefined {
-  const { id, type, encrypted_content: thought } = item;
-  if (type === 'reasoning' && thought === NOT_ENCRYPTED) return undefined;
+function own(item: Json, items: ItemSource | null, thought: Edit): Json | undefined {
+  const { id, type, encrypted_content: encrypted } = item;
+  if (type === 'reasoning')
+    return isOwnItemId(id) || encrypted === NOT_ENCRYPTED ? thought(item) : item;
   if (!isOwnItemId(id)) return item;
   if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return withoutId(item);
   const known = items?.find(String(id));
-  return isObject(known) ? withoutId(known) : item;
+  if (!isObject(known)) return item;
+  return known['type'] === 'reasoning' ? thought(known) : withoutId(known);
 }
 
 /** Reasoning has no place without its id. */
@@ -43,11 +57,7 @@ export function withoutForeignItems(bytes: Buffer, members: readonly Member[]): 
   );
 }
 
-function editedInput(
-  bytes: Buffer,
-  members: readonly Member[],
-  edit: (item: Json) => Json | undefined,
-): Buffer | null {
+function editedInput(bytes: Buffer, members: readonly Member[], edit: Edit): Buffer | null {
   const list = members.find(({ key }) => key === 'input');
   if (list === undefined) return null;
   const words = ['"id"', '"reasoning"'];

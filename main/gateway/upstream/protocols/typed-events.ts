@@ -46,10 +46,9 @@ export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
 
   return {
     take(all) {
-      const frames = readable(all);
-      return words.some((word) => frames.bytes.includes(word))
-        ? inspect(frames)
-        : { frames, sight: GOING };
+      const { frames, sight } = readable(all);
+      const ended = words.some((word) => frames.bytes.includes(word)) ? inspect(frames) : null;
+      return ended === null || ended.sight === GOING ? { frames, sight } : ended;
     },
     // Without its last event an answer is not whole: it carries the result.
     finished: () => false,
@@ -57,12 +56,22 @@ export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
   };
 }
 
-/** Drops events that are not JSON objects, on which a client's parser would throw. */
-function readable(frames: Frames): Frames {
+/**
+ * Drops events that are not JSON objects, on which a client's parser would throw. Clients read nothing behind a
+ * `[DONE]`, and where it stands before the last event, that will not come.
+ */
+function readable(frames: Frames): WatchedFrames {
   const [only, second] = frames.ends;
-  if (only !== undefined && second === undefined && isReadable(frames.bytes)) return frames;
+  if (only !== undefined && second === undefined && isReadable(frames.bytes))
+    return { frames, sight: GOING };
   const events = eventsOf(frames);
-  return events.every(isReadable) ? frames : framesOf(events.filter(isReadable));
+  if (events.every(isReadable)) return { frames, sight: GOING };
+  const done = events.findIndex((event) => dataOf(event)?.trim() === '[DONE]');
+  const before = done === -1 ? events : events.slice(0, done);
+  return {
+    frames: framesOf(before.filter(isReadable)),
+    sight: done === -1 ? GOING : { kind: 'unfinished' },
+  };
 }
 
 const first = ({ bytes, ends }: Frames, count: number): Frames => ({
@@ -87,8 +96,7 @@ function isReadable(event: Buffer): boolean {
   let last = event.length - 1;
   while (last > at && (event[last] ?? 0) <= BLANK) last -= 1;
   const isEmpty = (event[at] ?? BLANK) <= BLANK;
-  const isObjectText = event[at] === OPEN_BRACE && event[last] === CLOSE_BRACE;
-  return isEmpty || isObjectText || event.toString('latin1', at, last + 1) === '[DONE]';
+  return isEmpty || (event[at] === OPEN_BRACE && event[last] === CLOSE_BRACE);
 }
 
 /** The `type` of an event's data, read without parsing the rest: the last event holds the whole answer. */

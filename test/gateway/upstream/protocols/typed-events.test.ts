@@ -34,7 +34,7 @@ test.each([
   [': ping\n\n', true],
   ['event: ping\n\n', true],
   ['data:\n\n', true],
-  ['data: [DONE]\n\n', true],
+  ['data: [DONE]\n\n', false],
   ['data:{"type":"a"}\n\n', true],
   ['event: a\r\ndata: {"type":"a"}\r\n\r\n', true],
   ['id: data: x\ndata: {"a":1}\n\n', true],
