@@ -212,13 +212,7 @@ function createResumer(
     if (outcome.kind !== 'answered') return outcome;
     const { splice } = resumeRequest;
     const mode = withJsonEcho(splice, outcome.seen);
-    const { includeUsage } = request;
-    return {
-      ...outcome,
-      dispatch,
-      mode: splice.kind,
-      splice: createSplice(transcript, { mode, includeUsage }),
-    };
+    return { ...outcome, dispatch, mode: mode.kind, splice: createSplice(transcript, mode) };
   }
 
   async function repeat(dispatch: Dispatch): Promise<ResumeEnd> {

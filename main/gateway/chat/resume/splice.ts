@@ -9,6 +9,7 @@ import {
   isNamedError,
   otherLines,
 } from '../../upstream/sse.ts';
+import { continuedUsage } from './continued-usage.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
 import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
 
@@ -24,8 +25,8 @@ export interface Splice {
 }
 
 /** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
-export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
-  const chunks = createChunkSplice(transcript, plan);
+export function createSplice(transcript: Transcript, mode: SpliceMode): Splice {
+  const chunks = createChunkSplice(transcript, mode);
   let diverged: Spliced | null = null;
   return {
     push(frames) {
@@ -68,12 +69,6 @@ function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string
   return bytes === null ? 'the new answer is nested too deep' : [bytes];
 }
 
-export interface SplicePlan {
-  readonly mode: SpliceMode;
-  /** The caller requested the usage, which must add up over both streams. */
-  readonly includeUsage: boolean;
-}
-
 type Chunk = Readonly<Record<string, unknown>>;
 
 type SplicedChunk =
@@ -89,13 +84,12 @@ interface ChunkSplice {
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
 
-function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplice {
-  const text = createTextSplice(transcript, plan.mode);
+function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplice {
+  const text = createTextSplice(transcript, mode);
   let hasRole = transcript.hasRole;
 
   function usageOf(usage: unknown): unknown {
-    const isPartial = plan.mode.kind === 'continued' && plan.includeUsage;
-    return isPartial ? continuedUsage(usage, transcript.contentEvents) : usage;
+    return mode.kind === 'continued' ? continuedUsage(usage, transcript.contentEvents) : usage;
   }
 
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
@@ -145,22 +139,4 @@ function withData(event: Buffer, data: unknown): Buffer | null {
   const json = writeJson(data);
   if (json === null) return null;
   return Buffer.concat([otherLines(event), Buffer.from(`data: ${json}\n\n`)]);
-}
-
-/**
- * The usage of the whole answer from that of its continuation, where the text sent before counted as prompt.
- * `sentTokens` is an estimate.
- */
-function continuedUsage(usage: unknown, sentTokens: number): unknown {
-  if (!isObject(usage)) return usage;
-  const { prompt_tokens: prompt, completion_tokens: completion } = usage;
-  if (typeof prompt !== 'number' || typeof completion !== 'number') return usage;
-  const promptTokens = Math.max(0, prompt - sentTokens);
-  const completionTokens = completion + sentTokens;
-  return {
-    ...usage,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createSplice, type SplicePlan } from '../../../../main/gateway/chat/resume/splice.ts';
+import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
+import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
 import { answerAsChunk } from '../../../../main/gateway/upstream/assembly.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
@@ -17,9 +18,9 @@ const STOP = chunkOf('2', {}, 'stop');
 const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
 
-const REPEATED: SplicePlan = { mode: { kind: 'repeated' }, includeUsage: false };
-const going = (echo: Echo, partial = SENT, blanks = ''): SplicePlan => {
-  return { mode: { kind: 'continued', partial, blanks, echo }, includeUsage: false };
+const REPEATED: SpliceMode = { kind: 'repeated' };
+const going = (echo: Echo, partial = SENT, blanks = ''): SpliceMode => {
+  return { kind: 'continued', partial, blanks, echo };
 };
 const CONTINUED = going('never');
 const ECHO = going('maybe');
@@ -28,7 +29,7 @@ const text = (content: string, extra: Record<string, unknown> = {}) =>
   chunkOf('2', { content }, null, extra);
 
 /** What comes out for `events`, each pushed by itself. */
-function out(plan: SplicePlan, events: readonly string[], first: readonly string[] = FIRST) {
+function out(plan: SpliceMode, events: readonly string[], first: readonly string[] = FIRST) {
   const splice = createSplice(transcriptOf(...first), plan);
   return spliced(
     splice,
@@ -36,7 +37,7 @@ function out(plan: SplicePlan, events: readonly string[], first: readonly string
   );
 }
 
-function heardOf(plan: SplicePlan, events: readonly string[], first = FIRST): Heard {
+function heardOf(plan: SpliceMode, events: readonly string[], first = FIRST): Heard {
   return heard(first.join('') + out(plan, events, first).bytes);
 }
 
@@ -272,24 +273,36 @@ test.each<[how: string, events: readonly string[]]>([
   expect(out(REPEATED, events, REASONED).diverged).not.toBeNull();
 });
 
-test('usage of a continuation adds up where the caller asked for it', () => {
+test('usage of a continuation adds up', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
   const last = chunkOf('2', {}, null, { choices: [], usage });
   const first = [...FIRST, chunkOf('1', { content: '!' })];
-  expect(heardOf({ ...CONTINUED, includeUsage: true }, [last], first).usages).toEqual([
+  expect(heardOf(CONTINUED, [last], first).usages).toEqual([
     { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
   ]);
-  expect(heardOf(CONTINUED, [last], first).usages).toEqual([usage]);
-  expect(heardOf({ ...REPEATED, includeUsage: true }, [last], first).usages).toEqual([usage]);
+  expect(heardOf(REPEATED, [last], first).usages).toEqual([usage]);
+});
+
+test('a continuation never has more of its prompt cached than the caller’s prompt has', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
+  const told = (cached: object) =>
+    heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage: { ...usage, ...cached } })]).usages[0];
+  const details = (cached: number) => ({
+    prompt_tokens_details: { audio_tokens: 0, cached_tokens: cached },
+  });
+  expect(told(details(12))).toMatchObject({ prompt_tokens: 11, ...details(11) });
+  expect(told(details(4))).toMatchObject({ prompt_tokens: 11, ...details(4) });
+  expect(told({ prompt_tokens_details: null })).toMatchObject({ prompt_tokens_details: null });
+  const hit = { prompt_cache_hit_tokens: 12, prompt_cache_miss_tokens: 0 };
+  expect(told(hit)).toMatchObject({ prompt_cache_hit_tokens: 11, prompt_cache_miss_tokens: 0 });
 });
 
 test('no count of tokens falls below zero, and a usage of null stays null', () => {
-  const asked = { ...CONTINUED, includeUsage: true };
   const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
-  expect(heardOf(asked, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
+  expect(heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
     { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
   ]);
-  expect(out(asked, [text('x', { usage: null })]).bytes).toContain('"usage":null');
+  expect(out(CONTINUED, [text('x', { usage: null })]).bytes).toContain('"usage":null');
 });
 
 test('probabilities of tokens do not stay with a text that was cut', () => {
@@ -307,7 +320,7 @@ test('a whole JSON answer given as events is spliced like any other', () => {
     JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
   );
   const events = [answerAsChunk(answer, true)];
-  expect(heardOf({ ...REPEATED, includeUsage: true }, events)).toMatchObject({
+  expect(heardOf(REPEATED, events)).toMatchObject({
     content: `${SENT}; the rain`,
     roles: 1,
     finishes: ['stop'],
