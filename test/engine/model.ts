@@ -18,6 +18,8 @@ export interface ModelText {
   readonly cycle: readonly string[];
   /** Its chat template trims what is said, as Llama 3's does. */
   readonly trims: boolean;
+  /** What it thinks before it says anything, in tokens as well; a model without it does not reason. */
+  readonly thought?: readonly string[];
 }
 
 const WIDTH = 256;
@@ -44,8 +46,13 @@ const UNKNOWN = 2;
 const CONTROL = 3;
 const BYTE = 6;
 
-const templateOf = ({ trims }: ModelText) =>
+const THOUGHT =
+  "{% if message['reasoning_content'] %}" +
+  "{{ '<think>\\n' + message['reasoning_content'] + '</think>\\n\\n' }}{% endif %}";
+
+const templateOf = ({ trims, thought }: ModelText) =>
   "{% for message in messages %}{{ '[' + message['role'] + ']' }}" +
+  (thought === undefined ? '' : THOUGHT) +
   `{{ message['content']${trims ? ' | trim' : ''} }}` +
   "{% if not loop.last or add_generation_prompt %}{{ '[end]' }}{% endif %}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '[assistant]' }}{% endif %}";
@@ -132,13 +139,20 @@ interface Tensor {
 
 const lengthOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
-function tensorsOf({ tokens }: Vocabulary, { cycle }: ModelText): readonly Tensor[] {
+/** The tokens that are said once, before the cycle: the tags with a line break behind each, as Qwen3 writes them. */
+const openingOf = ({ thought }: ModelText): readonly string[] =>
+  thought === undefined ? [] : ['<think>', '\n', ...thought, '</think>', '\n\n'];
+
+function tensorsOf({ tokens }: Vocabulary, text: ModelText): readonly Tensor[] {
   const random = chance(1);
   const size = tokens.length;
   const vectors = Float32Array.from({ length: size * WIDTH }, () => (random() < 0.5 ? -1 : 1));
   const outputs = new Float32Array(size * WIDTH);
   const ids = new Map(tokens.map((token, id) => [token.replaceAll(BLANK, ' '), id]));
-  const said = cycle.map((word) => ids.get(word) ?? 0);
+  const idOf = (word: string) => ids.get(word) ?? 0;
+  const opening = openingOf(text).map(idOf);
+  const said = text.cycle.map(idOf);
+  const [first = 0] = said;
   const follow = (before: number, next: number) => {
     for (let at = 0; at < WIDTH; at += 1) {
       const place = next * WIDTH + at;
@@ -146,8 +160,9 @@ function tensorsOf({ tokens }: Vocabulary, { cycle }: ModelText): readonly Tenso
     }
   };
   for (const [at, id] of said.entries()) follow(id, said[(at + 1) % said.length] ?? 0);
+  for (const [at, id] of opening.entries()) follow(id, opening[at + 1] ?? first);
   // Every prompt ends in the template's bracket.
-  follow(ids.get(']') ?? 0, said[0] ?? 0);
+  follow(idOf(']'), opening[0] ?? first);
   const tensor = (name: string, shape: readonly number[], value = 0): Tensor => {
     return { name, shape, values: new Float32Array(lengthOf(shape)).fill(value) };
   };
@@ -173,7 +188,7 @@ const padded = (size: number) => Math.ceil(size / ALIGNMENT) * ALIGNMENT;
 
 /** Writes the model to `path`. */
 export async function writeModel(path: string, text: ModelText): Promise<void> {
-  const vocabulary = vocabularyOf(text.cycle);
+  const vocabulary = vocabularyOf([...openingOf(text), ...text.cycle]);
   const facts = factsOf(vocabulary, text);
   const tensors = tensorsOf(vocabulary, text);
   let offset = 0;

@@ -22,6 +22,8 @@ type ContinuedBody =
       readonly partial: string;
       /** White space sent after it, with which the continuation begins. */
       readonly blanks: string;
+      /** How many of the tokens that were sent are in the request. */
+      readonly heldTokens: number;
     }
   | { readonly kind: 'not_possible'; readonly reason: Impossible };
 
@@ -38,7 +40,7 @@ export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly prefill: Exclude<Prefill, 'none'>;
-  readonly transcript: Pick<Transcript, 'content' | 'contentEvents' | 'firstContent'>;
+  readonly transcript: Pick<Transcript, 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
 }
 
 /** Fields of llama.cpp, SGLang and vLLM that constrain the text. */
@@ -65,9 +67,11 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (own === undefined) return notPossible('own_message');
   const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
   const { partial, blanks } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  const { tokens } = transcript;
+  const fields = partialFields(prefill, partial, transcript.reasoning);
   const values: Record<string, string> = {
-    messages: withPartial(bytes, { messages, last }, { partial, isOwn: own !== null, prefill }),
-    ...tokenLimits(request, transcript.contentEvents),
+    messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
+    ...tokenLimits(request, tokens.content + tokens.reasoning),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   if (prefill === 'continue_final_message') {
@@ -76,7 +80,8 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   }
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks };
+  const heldTokens = tokens.content + ('reasoning_content' in fields ? tokens.reasoning : 0);
+  return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks, heldTokens };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
@@ -138,23 +143,37 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
     : { partial, blanks: text.slice(partial.length) };
 }
 
+/** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
+function partialFields(
+  prefill: Prefill,
+  partial: string,
+  reasoning: string,
+): Readonly<Record<string, string>> {
+  // Engines ignore what they do not know, services refuse it.
+  const takesThought = prefill === 'continue_final_message' && reasoning !== '';
+  return {
+    content: JSON.stringify(partial),
+    // The template breaks the line behind it.
+    ...(takesThought && { reasoning_content: JSON.stringify(reasoning.trimEnd()) }),
+    ...(prefill === 'prefix' && { prefix: 'true' }),
+  };
+}
+
 /** The `messages` with the partial answer as their last. */
 function withPartial(
   bytes: Buffer,
   { messages, last }: { readonly messages: Span; readonly last: Span },
-  answer: { readonly partial: string; readonly isOwn: boolean; readonly prefill: Prefill },
+  { fields, isOwn }: { readonly fields: Readonly<Record<string, string>>; readonly isOwn: boolean },
 ): string {
-  const prefix = answer.prefill === 'prefix' ? { prefix: 'true' } : {};
-  const content = JSON.stringify(answer.partial);
   const before = (end: number) => bytes.toString('utf8', messages.start, end);
   const after = bytes.toString('utf8', last.end, messages.end);
-  if (answer.isOwn) {
+  if (isOwn) {
     const message = bytes.subarray(last.start, last.end);
-    const values = { content, ...prefix };
-    return before(last.start) + withMembers(message, topLevelMembers(message), values) + after;
+    return before(last.start) + withMembers(message, topLevelMembers(message), fields) + after;
   }
-  const flag = answer.prefill === 'prefix' ? ',"prefix":true' : '';
-  return `${before(last.end)},{"role":"assistant","content":${content}${flag}}${after}`;
+  const members = Object.entries({ role: '"assistant"', ...fields });
+  const message = members.map(([key, value]) => `"${key}":${value}`).join(',');
+  return `${before(last.end)},{${message}}${after}`;
 }
 
 /** Sent tokens count towards the caller's limit; at least one must be left to request. */

@@ -3,15 +3,18 @@ import { isObject } from '#shared/objects.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The usage of the whole answer from that of its continuation, where the text sent before counted as prompt.
- * `sentTokens` is an estimate.
+ * The usage of the whole answer from that of its continuation. Of the tokens that were `sent` before, the prompt
+ * `held` some; both are estimates.
  */
-export function continuedUsage(usage: unknown, sentTokens: number): unknown {
+export function continuedUsage(
+  usage: unknown,
+  { sent, held }: { readonly sent: number; readonly held: number },
+): unknown {
   if (!isObject(usage)) return usage;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
   if (typeof prompt !== 'number' || typeof completion !== 'number') return usage;
-  const promptTokens = Math.max(0, prompt - sentTokens);
-  const completionTokens = completion + sentTokens;
+  const promptTokens = Math.max(0, prompt - held);
+  const completionTokens = completion + sent;
   return {
     ...usage,
     prompt_tokens: promptTokens,

@@ -192,8 +192,8 @@ function createResumer(
     const { prefill, echo } = continuing;
     const body = continuedBody(request, { model: modelOf(call), prefill, transcript });
     if (body.kind === 'not_possible') return [];
-    const { bytes, partial, blanks } = body;
-    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', partial, blanks, echo } }];
+    const { kind: _, bytes, ...continuation } = body;
+    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', ...continuation, echo } }];
   }
 
   function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {

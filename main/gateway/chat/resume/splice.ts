@@ -89,7 +89,9 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplic
   let hasRole = transcript.hasRole;
 
   function usageOf(usage: unknown): unknown {
-    return mode.kind === 'continued' ? continuedUsage(usage, transcript.contentEvents) : usage;
+    if (mode.kind === 'repeated') return usage;
+    const { content, reasoning } = transcript.tokens;
+    return continuedUsage(usage, { sent: content + reasoning, held: mode.heldTokens });
   }
 
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {

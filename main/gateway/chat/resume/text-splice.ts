@@ -4,7 +4,7 @@ import { beyondText, contentOf, type Delta, reasoningOf, type Transcript } from 
 /** How the second stream was requested. */
 export type SpliceMode =
   /** To continue the partial answer. */
-  | ({ readonly kind: 'continued' } & Continuation)
+  | ({ readonly kind: 'continued'; readonly heldTokens: number } & Continuation)
   /** The same request again: the answer must begin with the text that was sent. */
   | { readonly kind: 'repeated' };
 

@@ -14,11 +14,17 @@ export interface Transcript {
   readonly firstContent: string;
   readonly reasoning: string;
   readonly hasRole: boolean;
-  /**
-   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Blank ones at
-   * the end are not counted, as they are generated again.
-   */
-  readonly contentEvents: number;
+  readonly tokens: SentTokens;
+}
+
+/**
+ * An estimate, as engines send about one token an event. Blank ones at the end are not counted, as they are generated
+ * again.
+ */
+export interface SentTokens {
+  readonly content: number;
+  /** With its tags, which are no events. */
+  readonly reasoning: number;
 }
 
 /** Why an answer cannot be resumed. */
@@ -59,9 +65,16 @@ interface Draft {
   isReasoning: boolean;
   hasRole: boolean;
   contentEvents: number;
+  reasoningEvents: number;
   /** Number of last events with white space only. */
   blankEvents: number;
 }
+
+/**
+ * The two tags around a thought and the line break behind each, as Qwen3 writes them and llama.cpp keeps them to itself.
+ * Others have fewer, but one too few would exceed the caller's limit.
+ */
+const THOUGHT_TAGS = 4;
 
 /** Reads the events that were sent, by the first upstream and by those that resumed. */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
@@ -99,6 +112,7 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     isReasoning: false,
     hasRole: false,
     contentEvents: 0,
+    reasoningEvents: 0,
     blankEvents: 0,
   };
   let bytes = 0;
@@ -112,9 +126,13 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     if (obstacle !== null) return notResumable(obstacle);
   }
   if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, firstContent, reasoning, hasRole, contentEvents } = draft;
+  const { head, content, firstContent, reasoning, hasRole } = draft;
   if (head === null || content === '') return notResumable('nothing');
-  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
+  const tokens = {
+    content: draft.contentEvents,
+    reasoning: reasoning === '' ? 0 : draft.reasoningEvents + THOUGHT_TAGS,
+  };
+  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, tokens };
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -164,7 +182,8 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
     draft.isReasoning = content === '';
   }
   if ((content + reasoning).trim() !== '') {
-    draft.contentEvents += draft.blankEvents;
+    if (draft.isReasoning) draft.reasoningEvents += draft.blankEvents;
+    else draft.contentEvents += draft.blankEvents;
     draft.blankEvents = 0;
   }
   if (draft.content === '') draft.firstContent = content;

@@ -9,10 +9,17 @@ import { anyText } from '../../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';
 
+const sent = (content: string, firstContent: string, events: number) => ({
+  content,
+  firstContent,
+  reasoning: '',
+  tokens: { content: events, reasoning: 0 },
+});
+
 function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
-  const transcript = { content, firstContent: content, contentEvents: events };
+  const transcript = sent(content, content, events);
   return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
 }
 
@@ -61,6 +68,33 @@ test('what was sent counts towards the limits of tokens, and one is left', () =>
   expect(bytesOf(`{"max_tokens":null,"messages":[${USER}]}`)).toContain('"max_tokens":null');
 });
 
+const THOUGHT = { ...sent('Hello', 'Hello', 2), reasoning: 'hm so\n' };
+const WITH_THOUGHT = { transcript: { ...THOUGHT, tokens: { content: 2, reasoning: 7 } } };
+
+test('a thought that came before the text counts towards the limits, too', () => {
+  const body = `{"max_tokens":30,"messages":[${USER}]}`;
+  expect(bytesOf(body, WITH_THOUGHT)).toContain('"max_tokens":21,');
+});
+
+test('an engine gets the thought that led to the text, and a service only the text', () => {
+  const body = `{"messages":[${USER}]}`;
+  const asked = (prefill: ContinuedPlan['prefill']) => {
+    const { messages } = JSON.parse(bytesOf(body, { prefill, ...WITH_THOUGHT })) as {
+      messages: unknown[];
+    };
+    return [messages.at(-1), continued(body, { prefill, ...WITH_THOUGHT })];
+  };
+  expect(asked('continue_final_message')).toMatchObject([
+    { role: 'assistant', content: 'Hello', reasoning_content: 'hm so' },
+    { partial: 'Hello', heldTokens: 9 },
+  ]);
+  for (const prefill of ['last-message', 'prefix'] as const) {
+    const [message, plan] = asked(prefill);
+    expect(message).not.toHaveProperty('reasoning_content');
+    expect(plan).toMatchObject({ heldTokens: 2 });
+  }
+});
+
 test('a beginning of the caller’s own and what was sent become one message', () => {
   const own = '{"name":"N" , "role":"assistant","content":"Well. "}';
   expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
@@ -72,12 +106,12 @@ test('a beginning of the caller’s own and what was sent become one message', (
 test('a beginning of the caller’s own that was echoed is not there twice', () => {
   const own = 'Once upon a time,';
   const message = `{"role":"assistant","content":"${own}"}`;
-  const sent = `${own} there was`;
+  const text = `${own} there was`;
   const body = `{"messages":[${message}]}`;
-  const inPieces = (firstContent: string) => ({ content: sent, firstContent, contentEvents: 4 });
-  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: sent });
+  const inPieces = (firstContent: string) => sent(text, firstContent, 4);
+  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: text });
   // Said in pieces it is text, as a text that repeats itself has it.
-  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + sent });
+  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + text });
   const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
   expect(continued(short, {}, 'Once more')).toMatchObject({ partial: 'Once more' });
   expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');

@@ -90,7 +90,8 @@ test('given anew, the caller gets exactly the whole text in one stream, wherever
 function goingOn(sent: string, echo: Echo) {
   const trimmed = sent.trimEnd();
   const partial = trimmed === '' ? sent : trimmed;
-  return { kind: 'continued', partial, blanks: sent.slice(partial.length), echo } as const;
+  const blanks = sent.slice(partial.length);
+  return { kind: 'continued', partial, blanks, echo, heldTokens: 0 } as const;
 }
 
 test('continued by an upstream that is known to send only new text, or to echo, the caller gets exactly the whole text', () => {

@@ -18,9 +18,11 @@ const STOP = chunkOf('2', {}, 'stop');
 const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
 
+type Continued = Extract<SpliceMode, { readonly kind: 'continued' }>;
+
 const REPEATED: SpliceMode = { kind: 'repeated' };
-const going = (echo: Echo, partial = SENT, blanks = ''): SpliceMode => {
-  return { kind: 'continued', partial, blanks, echo };
+const going = (echo: Echo, partial = SENT, blanks = ''): Continued => {
+  return { kind: 'continued', partial, blanks, echo, heldTokens: 1 };
 };
 const CONTINUED = going('never');
 const ECHO = going('maybe');
@@ -277,10 +279,22 @@ test('usage of a continuation adds up', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
   const last = chunkOf('2', {}, null, { choices: [], usage });
   const first = [...FIRST, chunkOf('1', { content: '!' })];
-  expect(heardOf(CONTINUED, [last], first).usages).toEqual([
+  expect(heardOf({ ...CONTINUED, heldTokens: 2 }, [last], first).usages).toEqual([
     { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
   ]);
   expect(heardOf(REPEATED, [last], first).usages).toEqual([usage]);
+});
+
+test('a thought that the continuation’s prompt did not hold is not taken off it, but is part of the answer', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
+  const last = [chunkOf('2', {}, 'stop', { usage })];
+  // Two events, and four tokens that are no events.
+  expect(heardOf(CONTINUED, last, REASONED).usages).toEqual([
+    { prompt_tokens: 11, completion_tokens: 11, total_tokens: 22 },
+  ]);
+  expect(heardOf({ ...CONTINUED, heldTokens: 6 }, last, REASONED).usages).toEqual([
+    { prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 },
+  ]);
 });
 
 test('a continuation never has more of its prompt cached than the caller’s prompt has', () => {
@@ -334,7 +348,7 @@ test('a second cut is read from the same bytes, and the third stream ends the an
   const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
   const sent = [...FIRST, ': handed over\n\n', second];
   const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
-  expect(transcriptOf(...sent).contentEvents).toBe(3);
+  expect(transcriptOf(...sent).tokens.content).toBe(3);
   expect(heardOf(REPEATED, third, sent)).toMatchObject({
     content: `${SENT}; the rain fell`,
     roles: 1,

@@ -36,9 +36,12 @@ test('whatever the text and however it was cut, it is read back', () => {
           reasoning: '',
           hasRole: how !== 'none',
           // Blanks at the end are said again by whoever goes on.
-          contentEvents: pieces
-            .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
-            .filter((piece) => piece !== '').length,
+          tokens: {
+            content: pieces
+              .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
+              .filter((piece) => piece !== '').length,
+            reasoning: 0,
+          },
         });
       },
     ),
@@ -50,7 +53,9 @@ test('reasoning before the text is read under either name, once where both are t
   const both = chunkOf('1', { reasoning: '!', reasoning_content: '!' });
   const other = chunkOf('1', { reasoning: 'so' });
   const read = transcriptOf(THOUGHT, both, other, A);
-  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', contentEvents: 4 });
+  // Three events, and the tags around them.
+  const tokens = { content: 1, reasoning: 7 };
+  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', tokens });
 });
 
 test('the head is what all chunks share, not what is about one of them', () => {
@@ -77,7 +82,7 @@ test('an earlier hand-over and other comments are not part of the answer', () =>
     'data:\n\n',
     chunkOf('1', { content: 'b' }),
   );
-  expect(read).toMatchObject({ content: 'ab', contentEvents: 2 });
+  expect(read).toMatchObject({ content: 'ab', tokens: { content: 2 } });
 });
 
 test.each<[why: string, reason: string, sent: readonly string[]]>([
