@@ -6,17 +6,12 @@ import { MODEL, startTier, storedMachine } from '../support/tier.ts';
 import { llamaServer } from './find-server.ts';
 import { startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
+import { WORDS } from './words.ts';
 
 /*
  * Answers of a real llama.cpp that break off and are carried on by another one, with nothing set. Run where a
  * llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
-
-const SYLLABLES = ['ka', 'lo', 'mi', 'nu', 'pe', 'ra', 'so', 'ti'];
-/** Sixty words, none of which begins another. */
-const WORDS = Array.from({ length: 60 }, (_, at) => {
-  return ` ${SYLLABLES[at % 8] ?? ''}${SYLLABLES[Math.floor(at / 8)] ?? ''}x`;
-});
 
 const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
   ['whose words follow each other in a cycle', { cycle: WORDS, trims: false }],

@@ -1,7 +1,12 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { badResponse } from '../translation/errors.ts';
-import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
+import type { BegunBlocks } from '../translation/messages/chunks.ts';
+import type {
+  ProtocolTranslation,
+  TranslatedExchange,
+  TranslatedStream,
+} from '../translation/translation.ts';
 import { CHAT_STREAM } from './protocols/chat.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
 
@@ -34,7 +39,7 @@ export function createAnswerTranslator(
   translation: ProtocolTranslation,
   exchange: TranslatedExchange,
 ): AnswerTranslator {
-  const createStream = () => streamTranslator(translation, exchange);
+  const createStream = () => streamTranslator(translation.createStream(exchange));
   return {
     createStream,
     whole(completion, asStream) {
@@ -60,11 +65,18 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
     : { kind: 'bad', detail: 'an answer that cannot be translated' };
 }
 
-function streamTranslator(
+/** Turns a chat completion into the rest of a message that broke off. */
+export function restTranslator(
   translation: ProtocolTranslation,
-  exchange: TranslatedExchange,
+  id: string,
+  begun: BegunBlocks,
 ): StreamTranslator {
-  const stream = translation.createStream(exchange);
+  // All else was in the events that were sent.
+  const exchange = { request: null, id, createdAt: 0, model: '', items: null };
+  return streamTranslator(translation.createStream(exchange, begun));
+}
+
+function streamTranslator(stream: TranslatedStream): StreamTranslator {
   let bytes = 0;
 
   function translated(event: Buffer): string {

@@ -1,4 +1,5 @@
 import { isObject } from '#shared/objects.ts';
+import { memberOf } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../upstream/chat-request.ts';
 import {
   isText,
@@ -10,7 +11,7 @@ import {
   topLevelMembers,
   withMembers,
 } from '../../upstream/json-members.ts';
-import type { Prefill } from '../../upstream/upstreams.ts';
+import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 
 /** A request to continue the partial answer, or why there can be none. */
@@ -32,6 +33,8 @@ type Impossible =
   | 'own_message'
   /** A grammar starts at the first new token: the engine would begin the object again. */
   | 'constrained'
+  /** Anthropic continues no message with thinking (platform.claude.com, Extended thinking). */
+  | 'thinking'
   | 'several_choices'
   /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
   | 'half_character';
@@ -39,7 +42,7 @@ type Impossible =
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
-  readonly prefill: Exclude<Prefill, 'none'>;
+  readonly continuing: Omit<Continuing, 'echo'>;
   readonly transcript: Pick<Transcript, 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
 }
 
@@ -54,33 +57,33 @@ const MIN_OWN_CHARS = 16;
 
 /** The caller's bytes with the model, the partial answer as last message, the flags and the token limits changed. */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
-  const { model, prefill, transcript } = plan;
+  const { model, continuing, transcript } = plan;
   const { bytes, members } = request;
+  const obstacle = obstacleTo(request, plan);
+  if (obstacle !== null) return notPossible(obstacle);
   const messages = members.find(({ key }) => key === 'messages');
   const last = messages?.last ?? null;
-  if (messages === undefined || last === null) return notPossible('own_message');
-  if (request.choices > 1) return notPossible('several_choices');
-  if (isConstrained(request)) return notPossible('constrained');
-  if (!transcript.content.isWellFormed()) return notPossible('half_character');
+  const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
+  if (messages === undefined || last === null || own === undefined)
+    return notPossible('own_message');
 
-  const own = ownPrefill(bytes.subarray(last.start, last.end));
-  if (own === undefined) return notPossible('own_message');
   const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
   const { partial, blanks } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
   const { tokens } = transcript;
-  const fields = partialFields(prefill, partial, transcript.reasoning);
+  // Templates break the line behind it.
+  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  const fields = isMessage(request)
+    ? { content: messageContent(partial, thought) }
+    : partialFields(continuing.prefill, partial, thought);
   const values: Record<string, string> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
+    ...flagsFor(continuing.prefill),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
-  if (prefill === 'continue_final_message') {
-    values['continue_final_message'] = 'true';
-    values['add_generation_prompt'] = 'false';
-  }
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  const heldTokens = tokens.content + ('reasoning_content' in fields ? tokens.reasoning : 0);
+  const heldTokens = tokens.content + (thought === '' ? 0 : tokens.reasoning);
   return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks, heldTokens };
 }
 
@@ -88,13 +91,40 @@ function notPossible(reason: Impossible): ContinuedBody {
   return { kind: 'not_possible', reason };
 }
 
+function obstacleTo(
+  request: ChatRequest,
+  { continuing, transcript }: ContinuedPlan,
+): Impossible | null {
+  if (request.choices > 1) return 'several_choices';
+  if (isConstrained(request)) return 'constrained';
+  if (isMessage(request) && isThinking(request) && !continuing.takesThought) return 'thinking';
+  return transcript.content.isWellFormed() ? null : 'half_character';
+}
+
+/** Whether the request is one of the Messages API. */
+const isMessage = ({ endpoint }: ChatRequest) => endpoint.vendor === 'anthropic';
+
+function flagsFor(prefill: Continuing['prefill']): Readonly<Record<string, string>> {
+  if (prefill !== 'continue_final_message') return {};
+  return { continue_final_message: 'true', add_generation_prompt: 'false' };
+}
+
 type Body = Pick<ChatRequest, 'bytes' | 'members'>;
 
 function isConstrained({ bytes, members }: Body): boolean {
-  const format = smallValueOf(bytes, members, 'response_format') ?? null;
+  const [format, output] = smallValuesOf(bytes, members, ['response_format', 'output_config']);
   const isFree =
-    typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
+    isFreeFormat(format) && typeof output !== 'symbol' && isFreeFormat(memberOf(output, 'format'));
   return !isFree || members.some((member) => isConstraint(bytes, member));
+}
+
+function isFreeFormat(format: unknown): boolean {
+  return typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
+}
+
+function isThinking({ bytes, members }: Body): boolean {
+  const thinking = smallValueOf(bytes, members, 'thinking');
+  return isObject(thinking) && thinking['type'] !== 'disabled';
 }
 
 function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
@@ -145,18 +175,22 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
 
 /** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
 function partialFields(
-  prefill: Prefill,
+  prefill: Continuing['prefill'],
   partial: string,
-  reasoning: string,
+  thought: string,
 ): Readonly<Record<string, string>> {
-  // Engines ignore what they do not know, services refuse it.
-  const takesThought = prefill === 'continue_final_message' && reasoning !== '';
   return {
     content: JSON.stringify(partial),
-    // The template breaks the line behind it.
-    ...(takesThought && { reasoning_content: JSON.stringify(reasoning.trimEnd()) }),
+    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
     ...(prefill === 'prefix' && { prefix: 'true' }),
   };
+}
+
+/** The content of a message of the Messages API, as JSON. */
+function messageContent(partial: string, thought: string): string {
+  if (thought === '') return JSON.stringify(partial);
+  const thinking = { type: 'thinking', thinking: thought, signature: '' };
+  return JSON.stringify([thinking, { type: 'text', text: partial }]);
 }
 
 /** The `messages` with the partial answer as their last. */

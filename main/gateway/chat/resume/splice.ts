@@ -1,8 +1,10 @@
 import { isObject } from '#shared/objects.ts';
 import { isHeavyJson, parseJson } from '../../../platform/json.ts';
+import { createMessageChunks, type MessageChunks } from '../../translation/messages/chunks.ts';
 import { errorMessage, writeJson } from '../../upstream/completion.ts';
 import {
   dataOf,
+  DONE_EVENT,
   eventsOf,
   type Frames,
   framesOf,
@@ -24,16 +26,20 @@ export interface Splice {
   push(frames: Frames): Spliced;
 }
 
-/** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
+/**
+ * The rest is chunks of a chat completion, also where the second stream is a message of the Messages API. Comments, errors
+ * and `[DONE]` pass unchanged: the relay inspects the result.
+ */
 export function createSplice(transcript: Transcript, mode: SpliceMode): Splice {
   const chunks = createChunkSplice(transcript, mode);
+  const message = createMessageChunks();
   let diverged: Spliced | null = null;
   return {
     push(frames) {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
-        const spliced = spliceEvent(event, chunks);
+        const spliced = spliceEvent(event, chunks, message);
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
@@ -43,24 +49,36 @@ export function createSplice(transcript: Transcript, mode: SpliceMode): Splice {
 }
 
 /** The events that replace one of the second stream, or how that one differs. */
-function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+function spliceEvent(
+  event: Buffer,
+  chunks: ChunkSplice,
+  message: MessageChunks,
+): readonly Buffer[] | string {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '' || isNamedError(event)) return [event];
-  if (data === '[DONE]') return spliceEnd(event, chunks);
-  const chunk = parseJson(data);
+  if (data === '[DONE]') return spliceEnd(chunks);
+  const value = parseJson(data);
   // The relay drops unreadable events too; missing text then shows as a difference.
-  if (!isObject(chunk))
+  if (!isObject(value))
     return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
-  if (errorMessage(chunk) !== null) return [event];
+  if (errorMessage(value) !== null) return [event];
+  const isTyped = typeof value['type'] === 'string';
+  const chunk = isTyped ? message.read(value) : value;
+  if (chunk === null) return [];
+  if (chunk === 'end') return spliceEnd(chunks);
   const spliced = chunks.take(chunk);
-  return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);
+  if (spliced.kind === 'diverged') return spliced.detail;
+  return written(isTyped ? NO_LINES : event, spliced.chunk);
 }
 
-function spliceEnd(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+const NO_LINES = Buffer.alloc(0);
+const DONE = Buffer.from(DONE_EVENT);
+
+function spliceEnd(chunks: ChunkSplice): readonly Buffer[] | string {
   const spliced = chunks.end();
   if (spliced.kind === 'diverged') return spliced.detail;
-  const last = written(Buffer.alloc(0), spliced.chunk);
-  return typeof last === 'string' ? last : [...last, event];
+  const last = written(NO_LINES, spliced.chunk);
+  return typeof last === 'string' ? last : [...last, DONE];
 }
 
 function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string {
@@ -90,8 +108,9 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplic
 
   function usageOf(usage: unknown): unknown {
     if (mode.kind === 'repeated') return usage;
-    const { content, reasoning } = transcript.tokens;
-    return continuedUsage(usage, { sent: content + reasoning, held: mode.heldTokens });
+    const { tokens, prompt } = transcript;
+    const sent = tokens.content + tokens.reasoning;
+    return continuedUsage(usage, { sent, held: mode.heldTokens, prompt });
   }
 
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {

@@ -1,6 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../../platform/json.ts';
+import { memberOf, parseJson } from '../../../platform/json.ts';
+import {
+  type BegunBlocks,
+  createMessageChunks,
+  type MessageChunks,
+} from '../../translation/messages/chunks.ts';
 import { errorMessage } from '../../upstream/completion.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
 
@@ -15,6 +20,15 @@ export interface Transcript {
   readonly reasoning: string;
   readonly hasRole: boolean;
   readonly tokens: SentTokens;
+  /** What the stream itself has told of its prompt; null for nothing. */
+  readonly prompt: ToldPrompt | null;
+  /** Of an answer that began as a message of the Messages API; null for others. */
+  readonly blocks: BegunBlocks | null;
+}
+
+export interface ToldPrompt {
+  readonly tokens: number;
+  readonly cached: number;
 }
 
 /**
@@ -68,6 +82,8 @@ interface Draft {
   reasoningEvents: number;
   /** Number of last events with white space only. */
   blankEvents: number;
+  prompt: ToldPrompt | null;
+  readonly message: MessageChunks;
 }
 
 /**
@@ -76,7 +92,10 @@ interface Draft {
  */
 const THOUGHT_TAGS = 4;
 
-/** Reads the events that were sent, by the first upstream and by those that resumed. */
+/**
+ * Reads the events that were sent, by the first upstream and by those that resumed: chunks of a chat completion, or the
+ * events of a message.
+ */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
   const reading = readParts(sent);
   for (;;) {
@@ -114,6 +133,8 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     contentEvents: 0,
     reasoningEvents: 0,
     blankEvents: 0,
+    prompt: null,
+    message: createMessageChunks(),
   };
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
@@ -126,13 +147,15 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     if (obstacle !== null) return notResumable(obstacle);
   }
   if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, firstContent, reasoning, hasRole } = draft;
+  const { head, content, firstContent, reasoning, hasRole, prompt, message } = draft;
   if (head === null || content === '') return notResumable('nothing');
+  const blocks = message.blocks();
   const tokens = {
     content: draft.contentEvents,
     reasoning: reasoning === '' ? 0 : draft.reasoningEvents + THOUGHT_TAGS,
   };
-  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, tokens };
+  const said = { content, firstContent, reasoning, hasRole, tokens };
+  return { kind: 'transcript', head, ...said, prompt, blocks };
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -153,15 +176,29 @@ function addEvent(draft: Draft, event: Buffer): Obstacle | null {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '') return null;
   if (data === '[DONE]') return 'finished';
-  const chunk = parseJson(data);
-  if (!isObject(chunk) || errorMessage(chunk) !== null) return 'unreadable';
-  const choices = chunk['choices'];
+  const value = parseJson(data);
+  if (!isObject(value) || errorMessage(value) !== null) return 'unreadable';
+  const chunk = typeof value['type'] === 'string' ? draft.message.read(value) : value;
+  if (chunk === 'end') return 'finished';
+  return chunk === null ? null : addChunk(draft, chunk);
+}
+
+function addChunk(draft: Draft, chunk: Readonly<Record<string, unknown>>): Obstacle | null {
+  const { choices, usage } = chunk;
+  draft.prompt ??= promptOf(usage);
   if (!Array.isArray(choices) || choices.length === 0) return null;
   if (choices.length > 1) return 'several_choices';
   // Not before: Azure begins with a chunk without choices, and with an empty id.
   draft.head ??= identityOf(chunk);
   const [choice] = choices as readonly unknown[];
   return isObject(choice) ? addChoice(draft, choice) : 'unreadable';
+}
+
+function promptOf(usage: unknown): ToldPrompt | null {
+  const tokens = memberOf(usage, 'prompt_tokens');
+  const cached = memberOf(usage, 'prompt_tokens_details', 'cached_tokens');
+  if (typeof tokens !== 'number' || tokens === 0) return null;
+  return { tokens, cached: typeof cached === 'number' ? cached : 0 };
 }
 
 function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {

@@ -3,6 +3,7 @@ import { anthropicError, NO_FINISH } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { type BlockEvent, MessageBlocks } from './blocks.ts';
+import { type BegunBlocks, NO_BLOCKS } from './chunks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
 
@@ -15,9 +16,13 @@ class MessageAnswer {
   #stopSequence: string | null = null;
   usage: Usage | null = null;
 
-  constructor(exchange: TranslatedExchange, emit: (event: BlockEvent) => void) {
+  constructor(
+    exchange: TranslatedExchange,
+    emit: (event: BlockEvent) => void,
+    begun: BegunBlocks = NO_BLOCKS,
+  ) {
     this.#exchange = exchange;
-    this.blocks = new MessageBlocks(exchange.id, emit);
+    this.blocks = new MessageBlocks(exchange.id, emit, begun);
   }
 
   /** Takes everything from a part except its deltas; the first part's model is in the first event. */
@@ -59,23 +64,34 @@ export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): 
   return { kind: 'answer', body: answer.object(collected.blocks(), ending) };
 }
 
-export function createMessageStream(exchange: TranslatedExchange): TranslatedStream {
-  return createTranslatedStream((emit) => messageSteps(exchange, emit));
+/** @param begun the blocks of a message that broke off, of which this is the rest */
+export function createMessageStream(
+  exchange: TranslatedExchange,
+  begun: BegunBlocks | null = null,
+): TranslatedStream {
+  return createTranslatedStream((emit) => messageSteps(exchange, emit, begun));
 }
 
-function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
+function messageSteps(
+  exchange: TranslatedExchange,
+  emit: Emit,
+  begun: BegunBlocks | null,
+): StreamSteps {
   let hasSent = false;
   const send: Emit = (event) => {
     hasSent = true;
     emit(event);
   };
-  const answer = new MessageAnswer(exchange, send);
+  const answer = new MessageAnswer(exchange, send, begun ?? undefined);
   return {
     note(part) {
       hasSent = false;
       answer.note(part);
     },
-    begin: () => send({ type: 'message_start', message: answer.object([], null) }),
+    begin() {
+      if (begun === null) send({ type: 'message_start', message: answer.object([], null) });
+      else answer.blocks.endOthers();
+    },
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
       // Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues.

@@ -16,11 +16,15 @@ const sent = (content: string, firstContent: string, events: number) => ({
   tokens: { content: events, reasoning: 0 },
 });
 
+const by = (prefill: ContinuedPlan['continuing']['prefill']) => ({
+  continuing: { prefill, takesThought: prefill === 'continue_final_message' },
+});
+
 function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
   const transcript = sent(content, content, events);
-  return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
+  return continuedBody(request, { model: null, ...by('last-message'), transcript, ...plan });
 }
 
 function bytesOf(...args: Parameters<typeof continued>): string {
@@ -34,7 +38,7 @@ test('the begun answer is the last message, and every other byte is the caller�
   );
 });
 
-test.each<[prefill: ContinuedPlan['prefill'], message: string, tail: string]>([
+test.each<[prefill: ContinuedPlan['continuing']['prefill'], message: string, tail: string]>([
   ['last-message', '{"role":"assistant","content":"Hello"}', ''],
   ['prefix', '{"role":"assistant","content":"Hello","prefix":true}', ''],
   [
@@ -43,14 +47,14 @@ test.each<[prefill: ContinuedPlan['prefill'], message: string, tail: string]>([
     ',"continue_final_message":true,"add_generation_prompt":false',
   ],
 ])('%s is asked for in its own way', (prefill, message, tail) => {
-  expect(bytesOf(`{"messages":[${USER}]}`, { prefill })).toBe(
+  expect(bytesOf(`{"messages":[${USER}]}`, by(prefill))).toBe(
     `{"messages":[${USER},${message}]${tail}}`,
   );
 });
 
 test('the flags replace the caller’s own', () => {
   const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
-  expect(JSON.parse(bytesOf(body, { prefill: 'continue_final_message' }))).toMatchObject({
+  expect(JSON.parse(bytesOf(body, by('continue_final_message')))).toMatchObject({
     add_generation_prompt: false,
     continue_final_message: true,
   });
@@ -78,11 +82,11 @@ test('a thought that came before the text counts towards the limits, too', () =>
 
 test('an engine gets the thought that led to the text, and a service only the text', () => {
   const body = `{"messages":[${USER}]}`;
-  const asked = (prefill: ContinuedPlan['prefill']) => {
-    const { messages } = JSON.parse(bytesOf(body, { prefill, ...WITH_THOUGHT })) as {
+  const asked = (prefill: ContinuedPlan['continuing']['prefill']) => {
+    const { messages } = JSON.parse(bytesOf(body, { ...by(prefill), ...WITH_THOUGHT })) as {
       messages: unknown[];
     };
-    return [messages.at(-1), continued(body, { prefill, ...WITH_THOUGHT })];
+    return [messages.at(-1), continued(body, { ...by(prefill), ...WITH_THOUGHT })];
   };
   expect(asked('continue_final_message')).toMatchObject([
     { role: 'assistant', content: 'Hello', reasoning_content: 'hm so' },
@@ -100,7 +104,7 @@ test('a beginning of the caller’s own and what was sent become one message', (
   expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
     `{"messages":[${USER}, {"name":"N" , "role":"assistant","content":"Well. Hello"}]}`,
   );
-  expect(bytesOf(`{"messages":[${own}]}`, { prefill: 'prefix' })).toContain('"prefix":true');
+  expect(bytesOf(`{"messages":[${own}]}`, by('prefix'))).toContain('"prefix":true');
 });
 
 test('a beginning of the caller’s own that was echoed is not there twice', () => {
