@@ -41,6 +41,22 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     expect((await client.responses.stream(asked).finalResponse()).status).toBe('incomplete');
   });
 
+  test('names the stop sequence that ended a message, also where it is asked in chat completions', async () => {
+    const engine = await startLlama(SERVER ?? '', TEXT);
+    const { url } = await startGateway({ LOCAL_ENGINE_URL: engine, LOCAL_PROTOCOLS: 'chat' });
+    const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'hi' }];
+    const asked = { model: MODEL, max_tokens: 16, messages, stop_sequences: ['lake', 'boat'] };
+    const whole = await client.messages.create(asked);
+    const streamed = await client.messages.stream(asked).finalMessage();
+    for (const { stop_reason: why, stop_sequence: sequence, content } of [whole, streamed]) {
+      expect([why, sequence]).toEqual(['stop_sequence', 'boat']);
+      expect(content).toMatchObject([{ text: ' row your ' }]);
+    }
+    const last = await client.messages.create({ ...asked, stop_sequences: ['lake'] });
+    expect([last.stop_reason, last.stop_sequence]).toEqual(['max_tokens', null]);
+  });
+
   test('streams messages of its own, and counts their tokens', async () => {
     const engine = await startLlama(SERVER ?? '', TEXT);
     const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });

@@ -10,6 +10,7 @@ import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../upstream/endpoint.ts';
+import { smallValueOf } from '../upstream/json-members.ts';
 import { CHAT_STREAM } from '../upstream/protocols/chat.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { estimatedTokens, UsageMeter } from '../upstream/usage.ts';
@@ -206,10 +207,11 @@ async function nextPart(
 /** Of an answer that began in the caller's protocol; null if that is chat completions. */
 function translatorOfRest(
   { transcript: { blocks } }: ResumedAnswer,
-  { endpoint: { translation } }: ChatRequest,
+  { endpoint: { translation }, bytes, members }: ChatRequest,
 ): StreamTranslator | null {
   if (translation === undefined || blocks === null) return null;
-  return restTranslator(translation, randomUUID(), blocks);
+  const settings = { stop_sequences: smallValueOf(bytes, members, 'stop_sequences') };
+  return restTranslator(translation, { id: randomUUID(), request: settings }, blocks);
 }
 
 function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {

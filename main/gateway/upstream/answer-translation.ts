@@ -68,11 +68,11 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
 /** Turns a chat completion into the rest of a message that broke off. */
 export function restTranslator(
   translation: ProtocolTranslation,
-  id: string,
+  { id, request }: Pick<TranslatedExchange, 'id' | 'request'>,
   begun: BegunBlocks,
 ): StreamTranslator {
   // All else was in the events that were sent.
-  const exchange = { request: null, id, createdAt: 0, model: '', items: null };
+  const exchange = { request, id, createdAt: 0, model: '', items: null };
   return streamTranslator(translation.createStream(exchange, begun));
 }
 

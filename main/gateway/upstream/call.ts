@@ -69,6 +69,8 @@ export interface UpstreamCall {
   readonly write: (forUsage: boolean) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
+  /** Whether it is asked which stop sequence ended the answer. */
+  readonly asksForStop: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
@@ -94,6 +96,7 @@ export function localCall(
   const model = modelAt(target, call.request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
+  const forStop = target.ownedBy === 'llamacpp' && isStopNamed(call);
   return {
     endpoint: call.request.endpoint,
     request: call.request,
@@ -112,7 +115,9 @@ export function localCall(
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
     asksForUsage: asksForUsage(call.request, mode),
-    write: (forUsage) => requestTo('local', baseAddress, model, { call, mode, own, forUsage }),
+    asksForStop: forStop,
+    write: (forUsage) =>
+      requestTo('local', baseAddress, model, { call, mode, own, forUsage, forStop }),
   };
 }
 
@@ -140,7 +145,9 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     timeoutMs,
     isAlone: true,
     asksForUsage: asksForUsage(call.request, mode),
-    write: (forUsage) => requestTo(id, baseAddress, model, { call, mode, own, forUsage }),
+    asksForStop: false,
+    write: (forUsage) =>
+      requestTo(id, baseAddress, model, { call, mode, own, forUsage, forStop: false }),
   };
 }
 
@@ -171,6 +178,11 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
+/** Messages name the stop sequence that ended them, chat completions do not. */
+function isStopNamed({ translator, request }: ChatCall): boolean {
+  return translator !== null && request.members.some(({ key }) => key === 'stop');
+}
+
 function requestTo(
   id: UpstreamId,
   { origin, basePath, query }: BaseAddress,
@@ -180,11 +192,13 @@ function requestTo(
     mode,
     own,
     forUsage,
+    forStop,
   }: {
     readonly call: ChatCall;
     readonly mode: AnswerMode;
     readonly own: OwnHeaders;
     readonly forUsage: boolean;
+    readonly forStop: boolean;
   },
 ): Omit<HttpRequest, 'fresh'> {
   return {
@@ -192,6 +206,6 @@ function requestTo(
     origin,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: upstreamHeaders(headers, own),
-    body: bodyFor(request, model, { forStream: mode === 'assemble', forUsage }),
+    body: bodyFor(request, model, { forStream: mode === 'assemble', forUsage, forStop }),
   };
 }

@@ -9,7 +9,7 @@ import {
 import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/answer-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { askingForUsage, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
+import { askingFor, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
@@ -197,7 +197,7 @@ function createResumer(
 
   function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {
     if (!canRepeat) return [];
-    const body = bodyFor(call.request, modelOf(call), { forStream: false, forUsage: false });
+    const body = bodyFor(call.request, modelOf(call), NOTHING_MORE);
     return [{ call, body, mode: 'relay', splice: { kind: 'repeated' } }];
   }
 
@@ -266,11 +266,13 @@ function isAskedOtherwise({ splice }: ResumeRequest, end: ResumeEnd): boolean {
 
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
+const NOTHING_MORE = { forStream: false, forUsage: false, forStop: false };
+
 /** Its answer is spliced first and translated afterwards, if at all. */
 function withRequest({ call, body, mode }: ResumeRequest): UpstreamCall {
   const write = (forUsage: boolean) => ({
     ...call.write(false),
-    body: forUsage ? askingForUsage(body) : body,
+    body: askingFor(body, { forUsage, forStop: call.asksForStop }),
   });
   // Another form of it would ask for the whole answer.
   const inChat = () => null;

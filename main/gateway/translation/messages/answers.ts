@@ -1,4 +1,10 @@
-import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
+import {
+  type AnswerPart,
+  type Finish,
+  readChatAnswer,
+  type Stop,
+  type Usage,
+} from '../chat-answer.ts';
 import { anthropicError, NO_FINISH } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
@@ -13,7 +19,7 @@ class MessageAnswer {
   readonly #exchange: TranslatedExchange;
   #model: string | null = null;
   #finish: Finish | null = null;
-  #stopSequence: string | null = null;
+  #stop: Stop | null = null;
   usage: Usage | null = null;
 
   constructor(
@@ -29,7 +35,7 @@ class MessageAnswer {
   note(part: AnswerPart): void {
     this.#model ??= part.model;
     this.#finish = part.finish ?? this.#finish;
-    this.#stopSequence = part.stopSequence ?? this.#stopSequence;
+    this.#stop = part.stop ?? this.#stop;
     this.usage = part.usage ?? this.usage;
   }
 
@@ -37,11 +43,12 @@ class MessageAnswer {
   finish(): Ending | null {
     if (this.#finish === null) return null;
     this.blocks.finish(this.#finish === 'length');
-    return endingOf(this.#finish, {
+    const said = {
       hasCalls: this.blocks.hasCalls(),
       hasRefusal: this.blocks.hasRefusal(),
-      stopSequence: this.#stopSequence,
-    });
+      stop: this.#stop,
+    };
+    return endingOf(this.#finish, said, this.#exchange.request);
   }
 
   object(content: readonly Block[], ending: Ending | null): object {
