@@ -133,7 +133,7 @@ function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
   }
   add('refusal', said['refusal']);
   for (const call of listOf(said['tool_calls'])) {
-    if (isObject(call)) deltas.push({ kind: 'call', call: callOf(call) });
+    if (isObject(call)) deltas.push({ kind: 'call', call: readCall(call) });
   }
   return deltas;
 }
@@ -141,7 +141,8 @@ function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
 const stringOr = (value: unknown, other: string) => (typeof value === 'string' ? value : other);
 const numberOr = (value: unknown, other: number) => (typeof value === 'number' ? value : other);
 
-function callOf(call: Readonly<Record<string, unknown>>): CallDelta {
+/** Reads a piece of a call. */
+export function readCall(call: Readonly<Record<string, unknown>>): CallDelta {
   const { index } = call;
   return {
     index: typeof index === 'number' || typeof index === 'string' ? index : null,

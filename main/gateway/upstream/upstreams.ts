@@ -165,6 +165,8 @@ export interface Continuing {
   readonly echo: Echo;
   /** The thought that led to the text may be sent along. Engines ignore what they do not know, services refuse it. */
   readonly takesThought: boolean;
+  /** A thought without any text is continued, too (ggml-org/llama.cpp#23089). */
+  readonly continuesThought: boolean;
 }
 
 /** What is known of an upstream that its way of continuing depends on. */
@@ -185,9 +187,10 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
   if (prefill === 'none') return null;
   const isEngine = prefill === byEngine || (prefill === 'last-message' && ownedBy === 'llamacpp');
   const takesThought = prefill === 'continue_final_message' || ownedBy === 'llamacpp';
-  if (isEngine) return { prefill, echo: 'never', takesThought };
+  const thoughts = { takesThought, continuesThought: ownedBy === 'llamacpp' };
+  if (isEngine) return { prefill, echo: 'never', ...thoughts };
   const isMistral = prefill === 'prefix' && address.startsWith('api.mistral.ai/');
-  return { prefill, echo: isMistral ? 'always' : 'maybe', takesThought };
+  return { prefill, echo: isMistral ? 'always' : 'maybe', ...thoughts };
 }
 
 /** Claude's models up to 4.5; later ones refuse (platform.claude.com, What's new in Claude 4.6). */
@@ -204,10 +207,11 @@ export function continuingMessage(
 ): Continuing | null {
   if (setting === 'none') return null;
   const prefill = 'last-message';
-  if (ownedBy === 'llamacpp') return { prefill, echo: 'never', takesThought: true };
+  const thoughts = (are: boolean) => ({ takesThought: are, continuesThought: are });
+  if (ownedBy === 'llamacpp') return { prefill, echo: 'never', ...thoughts(true) };
   const isClaude = address.startsWith('api.anthropic.com/') && CONTINUING_CLAUDE.test(model);
-  if (isClaude) return { prefill, echo: 'never', takesThought: false };
-  return setting === prefill ? { prefill, echo: 'maybe', takesThought: false } : null;
+  if (isClaude) return { prefill, echo: 'never', ...thoughts(false) };
+  return setting === prefill ? { prefill, echo: 'maybe', ...thoughts(false) } : null;
 }
 
 /**

@@ -67,7 +67,7 @@ test('the blocks that have no end yet are known, and which index comes next', ()
   const reader = createMessageChunks();
   expect(reader.blocks()).toBeNull();
   reader.read({ type: 'message_start', message: {} });
-  expect(reader.blocks()).toEqual({ next: 0, open: [] });
+  expect(reader.blocks()).toEqual({ next: 0, open: [], calls: [] });
   const start = (index: number, block: object) =>
     reader.read({ type: 'content_block_start', index, content_block: block });
   start(0, { type: 'thinking', thinking: '' });
@@ -76,9 +76,14 @@ test('the blocks that have no end yet are known, and which index comes next', ()
     { index: 0, kind: 'thinking' },
     { index: 1, kind: 'text' },
   ];
-  expect(reader.blocks()).toEqual({ next: 2, open });
+  expect(reader.blocks()).toEqual({ next: 2, open, calls: [] });
   reader.read({ type: 'content_block_stop', index: 0 });
-  expect(reader.blocks()).toEqual({ next: 2, open: open.slice(1) });
+  expect(reader.blocks()).toMatchObject({ next: 2, open: open.slice(1) });
+  start(2, { type: 'tool_use', id: 't', name: 'look', input: {} });
+  const delta = { type: 'input_json_delta', partial_json: '{"at"' };
+  reader.read({ type: 'content_block_delta', index: 2, delta });
+  const call = { block: 2, index: 0, id: 't', name: 'look', arguments: '{"at"' };
+  expect(reader.blocks()?.calls).toEqual([call]);
 });
 
 test('a stop sequence that is named stays named', () => {

@@ -19,6 +19,8 @@ type ContinuedBody =
   | {
       readonly kind: 'body';
       readonly bytes: Buffer;
+      /** What is continued. */
+      readonly part: 'text' | 'thought';
       /** The partial answer in the request, as an upstream that echoes would repeat it. */
       readonly partial: string;
       /** White space sent after it, with which the continuation begins. */
@@ -36,14 +38,18 @@ type Impossible =
   /** Anthropic continues no message with thinking (platform.claude.com, Extended thinking). */
   | 'thinking'
   | 'several_choices'
+  /** A call, or a thought at an engine that continues none, or one that came after some text. */
+  | 'no_text'
   /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
   | 'half_character';
+
+type SentParts = Pick<Transcript, 'at' | 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
 
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly continuing: Omit<Continuing, 'echo'>;
-  readonly transcript: Pick<Transcript, 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
+  readonly transcript: SentParts;
 }
 
 /** Fields of llama.cpp, SGLang and vLLM that constrain the text. */
@@ -67,14 +73,14 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (messages === undefined || last === null || own === undefined)
     return notPossible('own_message');
 
-  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
-  const { partial, blanks } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  const begun =
+    transcript.at === 'reasoning' ? begunThought(own, plan) : begunText(own, request, plan);
+  if (begun === null) return notPossible('own_message');
+  const { said, ...continuation } = begun;
   const { tokens } = transcript;
-  // Templates break the line behind it.
-  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
   const fields = isMessage(request)
-    ? { content: messageContent(partial, thought) }
-    : partialFields(continuing.prefill, partial, thought);
+    ? { content: messageContent(said) }
+    : partialFields(continuing.prefill, said);
   const values: Record<string, string> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
@@ -83,8 +89,38 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  const heldTokens = tokens.content + (thought === '' ? 0 : tokens.reasoning);
-  return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks, heldTokens };
+  const heldTokens = tokens.content + (said.thought === '' ? 0 : tokens.reasoning);
+  return { kind: 'body', bytes: withMembers(bytes, members, values), ...continuation, heldTokens };
+}
+
+/** The last message: its text may be empty, and so may the thought before it. */
+interface Said {
+  readonly text: string;
+  readonly thought: string;
+}
+
+/** What is to be continued, and the message that says so. */
+interface Begun {
+  readonly part: 'text' | 'thought';
+  readonly partial: string;
+  readonly blanks: string;
+  readonly said: Said;
+}
+
+function begunText(own: string | null, request: ChatRequest, plan: ContinuedPlan): Begun {
+  const { continuing, transcript } = plan;
+  const isEchoAsked = smallValueOf(request.bytes, request.members, 'echo') === true;
+  const begun = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  // Templates break the line behind it.
+  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  return { part: 'text', ...begun, said: { text: begun.partial, thought } };
+}
+
+/** Null behind a beginning of the caller's own, which the thought would have to come before. */
+function begunThought(own: string | null, { transcript }: ContinuedPlan): Begun | null {
+  if (own !== null) return null;
+  const begun = withoutBlanks(transcript.reasoning);
+  return { part: 'thought', ...begun, said: { text: '', thought: begun.partial } };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
@@ -98,7 +134,10 @@ function obstacleTo(
   if (request.choices > 1) return 'several_choices';
   if (isConstrained(request)) return 'constrained';
   if (isMessage(request) && isThinking(request) && !continuing.takesThought) return 'thinking';
-  return transcript.content.isWellFormed() ? null : 'half_character';
+  const { at, content, reasoning } = transcript;
+  const isThought = at === 'reasoning' && content === '' && continuing.continuesThought;
+  if (at !== 'text' && !isThought) return 'no_text';
+  return (isThought ? reasoning : content).isWellFormed() ? null : 'half_character';
 }
 
 /** Whether the request is one of the Messages API. */
@@ -176,21 +215,20 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
 /** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
 function partialFields(
   prefill: Continuing['prefill'],
-  partial: string,
-  thought: string,
+  { text, thought }: Said,
 ): Readonly<Record<string, string>> {
   return {
-    content: JSON.stringify(partial),
+    content: JSON.stringify(text),
     ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
     ...(prefill === 'prefix' && { prefix: 'true' }),
   };
 }
 
 /** The content of a message of the Messages API, as JSON. */
-function messageContent(partial: string, thought: string): string {
-  if (thought === '') return JSON.stringify(partial);
+function messageContent({ text, thought }: Said): string {
+  if (thought === '') return JSON.stringify(text);
   const thinking = { type: 'thinking', thinking: thought, signature: '' };
-  return JSON.stringify([thinking, { type: 'text', text: partial }]);
+  return JSON.stringify(text === '' ? [thinking] : [thinking, { type: 'text', text }]);
 }
 
 /** The `messages` with the partial answer as their last. */

@@ -13,7 +13,8 @@ import {
 } from '../../upstream/sse.ts';
 import { continuedUsage } from './continued-usage.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
-import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
+import { contentOf, keptOf } from './deltas.ts';
+import { type Transcript, withoutIdentity } from './transcript.ts';
 
 /** The part of the second stream that is sent to the caller. */
 type Spliced =

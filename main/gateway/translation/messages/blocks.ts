@@ -50,6 +50,11 @@ export class MessageBlocks {
     this.#unended = isGoingOn ? begun.open.slice(0, -1) : begun.open;
     this.#open = isGoingOn && last.kind !== 'call' ? { kind: last.kind } : null;
     this.#index = isGoingOn ? last.index : begun.next;
+    for (const { block, ...piece } of begun.calls) {
+      const { call } = this.#calls.add(piece);
+      if (isGoingOn && block === last.index) this.#open = { kind: 'call', call };
+      else call.isClosed = true;
+    }
   }
 
   /** Ends the blocks of a begun message before the last one. */

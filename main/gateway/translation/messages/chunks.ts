@@ -1,5 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import { memberOf } from '../../../platform/json.ts';
+import { type CallDelta, readCall } from '../chat-answer.ts';
+import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -17,9 +19,16 @@ export interface BegunBlocks {
   readonly next: number;
   /** Those without an end, in their order: llama.cpp ends all of them at the end of the message. */
   readonly open: readonly OpenBlock[];
+  /** All of its calls, as far as they had come. */
+  readonly calls: readonly BegunCall[];
 }
 
-export const NO_BLOCKS: BegunBlocks = { next: 0, open: [] };
+/** `index`: the number of the call, as the chunks have it. */
+interface BegunCall extends CallDelta {
+  readonly block: number;
+}
+
+export const NO_BLOCKS: BegunBlocks = { next: 0, open: [], calls: [] };
 
 /** Reads the events of a message as the chunks of a chat completion: the way back from `answers.ts`. */
 export interface MessageChunks {
@@ -40,8 +49,7 @@ const KINDS: Readonly<Record<string, BlockKind>> = {
 
 export function createMessageChunks(): MessageChunks {
   const open = new Map<unknown, BlockKind>();
-  /** By index, the number of each call. */
-  const calls = new Map<unknown, number>();
+  const calls = new Map<unknown, BegunCall & { readonly json: TextBuilder }>();
   let next = 0;
   let hasBegun = false;
   let usage: Json = {};
@@ -58,10 +66,13 @@ export function createMessageChunks(): MessageChunks {
       case 'thinking':
         return thinking === '' ? null : chunkOf({ reasoning_content: thinking });
       case 'call': {
-        calls.set(index, calls.size);
         const isWhole = isObject(input) && Object.keys(input).length > 0;
         const called = { name, arguments: isWhole ? JSON.stringify(input) : '' };
-        return chunkOf({ tool_calls: [{ index: calls.get(index), id, function: called }] });
+        const piece = { index: calls.size, id, function: called };
+        const json = createTextBuilder();
+        json.add(called.arguments);
+        calls.set(index, { ...readCall(piece), block: index, json });
+        return chunkOf({ tool_calls: [piece] });
       }
     }
   }
@@ -73,10 +84,11 @@ export function createMessageChunks(): MessageChunks {
         return chunkOf({ content: text });
       case 'thinking_delta':
         return chunkOf({ reasoning_content: thinking });
-      case 'input_json_delta':
-        return chunkOf({
-          tool_calls: [{ index: calls.get(index), function: { arguments: json } }],
-        });
+      case 'input_json_delta': {
+        const call = calls.get(index);
+        if (typeof json === 'string') call?.json.add(json);
+        return chunkOf({ tool_calls: [{ index: call?.index, function: { arguments: json } }] });
+      }
       case 'signature_delta':
         return null;
       default:
@@ -111,7 +123,14 @@ export function createMessageChunks(): MessageChunks {
           return null;
       }
     },
-    blocks: () => (hasBegun ? { next, open: blocksOf(open) } : null),
+    blocks() {
+      if (!hasBegun) return null;
+      const begun = [...calls.values()].map(({ json, ...call }) => ({
+        ...call,
+        arguments: json.text(),
+      }));
+      return { next, open: blocksOf(open), calls: begun };
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { anyText } from '../../../support/resume.ts';
 const USER = '{"role":"user","content":"x"}';
 
 const sent = (content: string, firstContent: string, events: number) => ({
+  at: 'text' as const,
   content,
   firstContent,
   reasoning: '',
@@ -17,7 +18,11 @@ const sent = (content: string, firstContent: string, events: number) => ({
 });
 
 const by = (prefill: ContinuedPlan['continuing']['prefill']) => ({
-  continuing: { prefill, takesThought: prefill === 'continue_final_message' },
+  continuing: {
+    prefill,
+    takesThought: prefill === 'continue_final_message',
+    continuesThought: false,
+  },
 });
 
 function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
@@ -97,6 +102,50 @@ test('an engine gets the thought that led to the text, and a service only the te
     expect(message).not.toHaveProperty('reasoning_content');
     expect(plan).toMatchObject({ heldTokens: 2 });
   }
+});
+
+const OPEN_THOUGHT = {
+  transcript: {
+    ...sent('', '', 0),
+    at: 'reasoning' as const,
+    reasoning: 'hm so\n',
+    tokens: { content: 0, reasoning: 4 },
+  },
+  continuing: {
+    prefill: 'continue_final_message' as const,
+    takesThought: true,
+    continuesThought: true,
+  },
+};
+
+test('a thought without a text is the last message itself, at an engine that goes on with it', () => {
+  const body = `{"max_tokens":30,"messages":[${USER}]}`;
+  const asked = continued(body, OPEN_THOUGHT);
+  expect(asked).toMatchObject({ part: 'thought', partial: 'hm so', blanks: '\n', heldTokens: 4 });
+  expect(JSON.parse(bytesOf(body, OPEN_THOUGHT))).toMatchObject({
+    max_tokens: 26,
+    messages: [{}, { role: 'assistant', content: '', reasoning_content: 'hm so' }],
+  });
+});
+
+test.each<[what: string, plan: Partial<ContinuedPlan>]>([
+  [
+    'a thought, at an engine that goes on with none',
+    { continuing: { ...OPEN_THOUGHT.continuing, continuesThought: false } },
+  ],
+  [
+    'a thought behind some text, which the engine would go on with',
+    { transcript: { ...OPEN_THOUGHT.transcript, content: 'a' } },
+  ],
+  ['a call', { transcript: { ...OPEN_THOUGHT.transcript, at: 'calls' } }],
+])('%s is not gone on with', (_what, plan) => {
+  const asked = continued(`{"messages":[${USER}]}`, { ...OPEN_THOUGHT, ...plan });
+  expect(asked).toEqual({ kind: 'not_possible', reason: 'no_text' });
+});
+
+test('a thought is not gone on with behind a beginning of the caller’s own', () => {
+  const own = '{"messages":[{"role":"assistant","content":"Well"}]}';
+  expect(continued(own, OPEN_THOUGHT)).toMatchObject({ reason: 'own_message' });
 });
 
 test('a beginning of the caller’s own and what was sent become one message', () => {

@@ -59,15 +59,18 @@ test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
   },
 );
 
-test.each<[prefill: Prefill, ownedBy: string | null, takesThought: boolean]>([
-  ['continue_final_message', null, true],
-  ['last-message', 'llamacpp', true],
-  ['last-message', null, false],
-  ['prefix', null, false],
+test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: boolean]>([
+  ['continue_final_message', 'llamacpp', true, true],
+  ['continue_final_message', 'vllm', true, false],
+  ['continue_final_message', null, true, false],
+  ['last-message', 'llamacpp', true, true],
+  ['last-message', null, false, false],
+  ['prefix', null, false, false],
 ])(
-  'whoever is asked by %s, with models of %s, takes a thought along: %s',
-  (setting, ownedBy, is) => {
-    expect(continuingOf({ setting, address: '', ownedBy })?.takesThought).toBe(is);
+  'whoever is asked by %s, with models of %s, takes a thought along: %s, and goes on with one: %s',
+  (setting, ownedBy, takesThought, continuesThought) => {
+    const continuing = continuingOf({ setting, address: '', ownedBy });
+    expect(continuing).toMatchObject({ takesThought, continuesThought });
   },
 );
 

@@ -91,7 +91,8 @@ function goingOn(sent: string, echo: Echo) {
   const trimmed = sent.trimEnd();
   const partial = trimmed === '' ? sent : trimmed;
   const blanks = sent.slice(partial.length);
-  return { kind: 'continued', partial, blanks, echo, heldTokens: 0 } as const;
+  const part = 'text';
+  return { kind: 'continued', part, partial, blanks, echo, heldTokens: 0 } as const;
 }
 
 test('continued by an upstream that is known to send only new text, or to echo, the caller gets exactly the whole text', () => {

@@ -22,7 +22,7 @@ type Continued = Extract<SpliceMode, { readonly kind: 'continued' }>;
 
 const REPEATED: SpliceMode = { kind: 'repeated' };
 const going = (echo: Echo, partial = SENT, blanks = ''): Continued => {
-  return { kind: 'continued', partial, blanks, echo, heldTokens: 1 };
+  return { kind: 'continued', part: 'text', partial, blanks, echo, heldTokens: 1 };
 };
 const CONTINUED = going('never');
 const ECHO = going('maybe');
@@ -252,6 +252,98 @@ test('a list of parts is never joined to the text that was sent', () => {
 test('an answer given anew may call a tool where the first broke off', () => {
   const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
   expect(out(REPEATED, [text(SENT), call])).toMatchObject({ diverged: null });
+});
+
+const piece = (id: string, index: number | undefined, call: object, callId?: string) =>
+  chunkOf(id, { tool_calls: [{ index, id: callId, function: call }] });
+/** Text, a whole call, and half of another one. */
+const CALLED = [
+  ...FIRST,
+  piece('1', 0, { name: 'look', arguments: '' }, 'call_1'),
+  piece('1', 0, { arguments: '{"at":1}' }),
+  piece('1', 1, { name: 'go', arguments: '{"to' }, 'call_2'),
+];
+
+test('a call that was begun is repeated up to there, and its rest is sent under its own id', () => {
+  const again = [
+    text(SENT),
+    piece('2', 0, { name: 'look', arguments: '{"at"' }, 'other_1'),
+    piece('2', 0, { arguments: ':1}' }),
+    piece('2', 1, { name: 'go', arguments: '{"to":' }, 'other_2'),
+    piece('2', 1, { arguments: '"it"}' }),
+    piece('2', 2, { name: 'stop', arguments: '{}' }, 'other_3'),
+    chunkOf('2', {}, 'tool_calls'),
+    DONE,
+  ];
+  const { bytes, diverged } = out(REPEATED, again, CALLED);
+  expect(diverged).toBeNull();
+  const calls = bytes.match(/"tool_calls":\[.*?\]/g);
+  expect(calls).toEqual([
+    '"tool_calls":[{"index":1,"function":{"arguments":"\\":"}}]',
+    '"tool_calls":[{"index":1,"function":{"arguments":"\\"it\\"}"}}]',
+    '"tool_calls":[{"index":2,"id":"other_3","function":{"name":"stop","arguments":"{}"}}]',
+  ]);
+  expect(heard(CALLED.join('') + bytes)).toMatchObject({ finishes: ['tool_calls'], dones: 1 });
+});
+
+const LOOKED = piece('2', 0, { name: 'look', arguments: '{"at":1}' });
+const GONE = piece('2', 1, { name: 'go', arguments: '{"to' });
+
+test.each<[how: string, events: readonly string[]]>([
+  ['calls another tool', [text(SENT), piece('2', 0, { name: 'see', arguments: '' })]],
+  ['calls it otherwise', [text(SENT), piece('2', 0, { name: 'look', arguments: '{"at":2' })]],
+  ['calls one tool less', [text(SENT), LOOKED, chunkOf('2', {}, 'tool_calls')]],
+  ['calls a new tool too early', [text(SENT), piece('2', 2, { name: 'stop', arguments: '' })]],
+  ['says more before it calls', [text(`${SENT}!`), LOOKED]],
+  ['says more behind its calls', [text(SENT), LOOKED, GONE, text('!')]],
+])('an answer given anew that %s has diverged', (_how, events) => {
+  const { bytes, diverged } = out(REPEATED, events, CALLED);
+  expect([bytes, diverged]).toEqual(['', expect.any(String)]);
+});
+
+test('calls that come whole and without an index are told apart by their order', () => {
+  const whole = (id: string, n: number) => piece(id, undefined, { name: 'f', arguments: `${n}` });
+  const { bytes, diverged } = out(REPEATED, [whole('2', 1), whole('2', 2), STOP], [whole('1', 1)]);
+  expect([diverged, bytes.match(/"arguments":"."/g)]).toEqual([null, ['"arguments":"2"']]);
+  expect(out(REPEATED, [whole('2', 3)], [whole('1', 1)]).diverged).not.toBeNull();
+});
+
+const THOUGHT = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { reasoning_content: 'hm \n' })];
+const GOES_ON: SpliceMode = { ...going('never', 'hm', ' \n'), part: 'thought' };
+
+test('a thought goes on, and the text after it', () => {
+  const second = [
+    chunkOf('2', { role: 'assistant', content: null }),
+    chunkOf('2', { reasoning_content: ' \nso' }),
+    text('It was'),
+    STOP,
+    DONE,
+  ];
+  expect(heardOf(GOES_ON, second, THOUGHT)).toMatchObject({
+    reasoning: 'hm \nso',
+    content: 'It was',
+    roles: 1,
+    finishes: ['stop'],
+  });
+});
+
+test('a thought is repeated up to where it broke off', () => {
+  const again = [chunkOf('2', { reasoning_content: 'hm \nso' }), text('It was'), STOP];
+  expect(heardOf(REPEATED, again, THOUGHT)).toMatchObject({
+    reasoning: 'hm \nso',
+    content: 'It was',
+  });
+  expect(out(REPEATED, [text('It was')], THOUGHT).diverged).not.toBeNull();
+});
+
+test('a continuation that takes the text for a thought is no continuation', () => {
+  const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
+  expect(out(CONTINUED, [thoughts, STOP]).diverged).toMatch(/reasons instead/);
+  expect(out(CONTINUED, [thoughts, DONE]).diverged).toMatch(/reasons instead/);
+  // One that only thinks once more before it goes on is.
+  expect(heardOf(CONTINUED, [thoughts, text('; the rain'), STOP]).content).toBe(
+    `${SENT}; the rain`,
+  );
 });
 
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];

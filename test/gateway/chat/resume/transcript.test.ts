@@ -58,6 +58,31 @@ test('reasoning before the text is read under either name, once where both are t
   expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', tokens });
 });
 
+test('what it was at when it broke off is known, and the calls as far as they came', () => {
+  expect(transcriptOf(THOUGHT)).toMatchObject({ at: 'reasoning', reasoning: 'hm', content: '' });
+  expect(transcriptOf(A, THOUGHT)).toMatchObject({ at: 'reasoning', content: 'a' });
+  const piece = (call: object) => chunkOf('1', { tool_calls: [call] });
+  const read = transcriptOf(
+    A,
+    piece({ index: 0, id: 'x', function: { name: 'look', arguments: '' } }),
+    piece({ index: 0, function: { arguments: '{"at":' } }),
+    piece({ index: 1, id: 'y', function: { name: 'go', arguments: '{}' } }),
+    piece({ index: 0, function: { arguments: '1}' } }),
+    piece({ id: 'z', function: { name: 'whole', arguments: { n: 1 } } }),
+  );
+  expect(read).toMatchObject({ at: 'calls', content: 'a' });
+  expect(read.calls).toEqual([
+    { index: 0, name: 'look', arguments: '{"at":1}' },
+    { index: 1, name: 'go', arguments: '{}' },
+    { index: null, name: 'whole', arguments: '{"n":1}' },
+  ]);
+});
+
+test('a thought that is not over has one of its tags', () => {
+  expect(transcriptOf(THOUGHT).tokens).toEqual({ content: 0, reasoning: 3 });
+  expect(transcriptOf(THOUGHT, A).tokens).toEqual({ content: 1, reasoning: 5 });
+});
+
 test('the head is what all chunks share, not what is about one of them', () => {
   const extra = { system_fingerprint: 'f', timings: { n: 1 }, obfuscation: 'x', usage: null };
   expect(transcriptOf(chunkOf('1', { content: 'a' }, null, extra)).head).toEqual({
@@ -86,10 +111,11 @@ test('an earlier hand-over and other comments are not part of the answer', () =>
 });
 
 test.each<[why: string, reason: string, sent: readonly string[]]>([
-  ['a tool call is begun', 'tool_call', [A, chunkOf('1', { tool_calls: [{ index: 0 }] })]],
-  ['a function call is begun', 'tool_call', [A, chunkOf('1', { function_call: { name: 'f' } })]],
-  ['it is reasoning', 'reasoning', [THOUGHT]],
-  ['it is reasoning again', 'reasoning', [A, THOUGHT]],
+  [
+    'an old function call is begun',
+    'function_call',
+    [A, chunkOf('1', { function_call: { name: 'f' } })],
+  ],
   ['nothing was sent', 'nothing', []],
   ['only a comment was sent', 'nothing', [': hello\n\n']],
   ['only a role was sent', 'nothing', [chunkOf('1', { role: 'assistant', content: '' })]],
