@@ -44,7 +44,7 @@ export class MessageBlocks {
   /** @param begun the blocks of a message to be continued */
   constructor(exchangeId: string, emit: (event: BlockEvent) => void, begun: BegunBlocks) {
     const last = begun.open.at(-1);
-    const isGoingOn = last !== undefined && last.index === begun.next - 1;
+    const isGoingOn = last?.index === begun.next - 1 && last.kind !== 'signed';
     this.#emit = emit;
     this.#calls = createPartialCalls(exchangeId);
     this.#unended = isGoingOn ? begun.open.slice(0, -1) : begun.open;

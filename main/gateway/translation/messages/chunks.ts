@@ -11,7 +11,8 @@ export interface OpenBlock {
   readonly kind: BlockKind;
 }
 
-type BlockKind = 'text' | 'thinking' | 'call';
+/** `signed`: a thought with its signature, which is over. */
+type BlockKind = 'text' | 'thinking' | 'signed' | 'call';
 
 /** How far the blocks of a message had come when it broke off. */
 export interface BegunBlocks {
@@ -41,7 +42,7 @@ export interface MessageChunks {
 /** In place of a block that chat completions have nothing like: no text or call can be read from it. */
 const UNREADABLE = { content: [{ type: 'unreadable' }] };
 
-const KINDS: Readonly<Record<string, BlockKind>> = {
+const KINDS: Readonly<Record<string, Exclude<BlockKind, 'signed'>>> = {
   text: 'text',
   thinking: 'thinking',
   tool_use: 'call',
@@ -90,6 +91,7 @@ export function createMessageChunks(): MessageChunks {
         return chunkOf({ tool_calls: [{ index: call?.index, function: { arguments: json } }] });
       }
       case 'signature_delta':
+        open.set(index, 'signed');
         return null;
       default:
         return chunkOf(UNREADABLE);
