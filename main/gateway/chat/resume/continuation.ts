@@ -38,12 +38,15 @@ type Impossible =
   /** Anthropic continues no message with thinking (platform.claude.com, Extended thinking). */
   | 'thinking'
   | 'several_choices'
-  /** A call, or a thought at an engine that continues none, or one that came after some text. */
+  /** A call was sent; or it broke off in a thought, and the engine continues none, or it came after some text. */
   | 'no_text'
   /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
   | 'half_character';
 
-type SentParts = Pick<Transcript, 'at' | 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
+type SentParts = Pick<
+  Transcript,
+  'at' | 'calls' | 'content' | 'firstContent' | 'reasoning' | 'tokens'
+>;
 
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
@@ -134,9 +137,9 @@ function obstacleTo(
   if (request.choices > 1) return 'several_choices';
   if (isConstrained(request)) return 'constrained';
   if (isMessage(request) && isThinking(request) && !continuing.takesThought) return 'thinking';
-  const { at, content, reasoning } = transcript;
+  const { at, calls, content, reasoning } = transcript;
   const isThought = at === 'reasoning' && content === '' && continuing.continuesThought;
-  if (at !== 'text' && !isThought) return 'no_text';
+  if (calls.length > 0 || (at !== 'text' && !isThought)) return 'no_text';
   return (isThought ? reasoning : content).isWellFormed() ? null : 'half_character';
 }
 

@@ -7,6 +7,11 @@ export type Delta = Readonly<Record<string, unknown>>;
 /** Content of a delta that is neither text nor a call of a tool, and cannot be resumed from its middle. */
 export type BeyondText = 'function_call' | 'refusal' | 'audio' | 'content_parts';
 
+/** Whether a choice's finish reason says that it is over. */
+export function isFinish(reason: unknown): boolean {
+  return typeof reason === 'string' && reason !== '' && reason !== 'null';
+}
+
 /** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
   const { content } = delta;

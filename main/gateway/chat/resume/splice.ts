@@ -13,7 +13,7 @@ import {
 } from '../../upstream/sse.ts';
 import { continuedUsage } from './continued-usage.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
-import { contentOf, keptOf } from './deltas.ts';
+import { contentOf, isFinish, keptOf } from './deltas.ts';
 import { type Transcript, withoutIdentity } from './transcript.ts';
 
 /** The part of the second stream that is sent to the caller. */
@@ -117,7 +117,7 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplic
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
     const { delta: given, ...others } = choice;
     const delta = isObject(given) ? given : {};
-    const isLast = (others['finish_reason'] ?? null) !== null;
+    const isLast = isFinish(others['finish_reason']);
     const taken = text.take(delta, isLast);
     if (taken.kind === 'diverged') return taken;
 

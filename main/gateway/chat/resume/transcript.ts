@@ -15,6 +15,7 @@ import {
   callsOf,
   contentOf,
   type Delta,
+  isFinish,
   reasoningOf,
 } from './deltas.ts';
 
@@ -235,7 +236,7 @@ function promptOf(usage: unknown): ToldPrompt | null {
 function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
   const { index, finish_reason: finishReason, delta } = choice;
   if (typeof index === 'number' && index !== 0) return 'several_choices';
-  if (finishReason !== null && finishReason !== undefined) return 'finished';
+  if (isFinish(finishReason)) return 'finished';
   return isObject(delta) ? addDelta(draft, delta) : null;
 }
 

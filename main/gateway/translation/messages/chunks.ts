@@ -39,6 +39,9 @@ export interface MessageChunks {
   blocks(): BegunBlocks | null;
 }
 
+/** An answer has a few dozen. */
+const MAX_BLOCKS = 10_000;
+
 /** In place of a block that chat completions have nothing like: no text or call can be read from it. */
 const UNREADABLE = { content: [{ type: 'unreadable' }] };
 
@@ -57,7 +60,8 @@ export function createMessageChunks(): MessageChunks {
 
   function begin(index: unknown, block: Json): Json | null {
     const kind = KINDS[String(block['type'])];
-    if (kind === undefined || typeof index !== 'number') return chunkOf(UNREADABLE);
+    const isTooMuch = open.size + calls.size >= MAX_BLOCKS;
+    if (kind === undefined || typeof index !== 'number' || isTooMuch) return chunkOf(UNREADABLE);
     open.set(index, kind);
     next = Math.max(next, index + 1);
     const { text, thinking, id, name, input } = block;
@@ -91,7 +95,7 @@ export function createMessageChunks(): MessageChunks {
         return chunkOf({ tool_calls: [{ index: call?.index, function: { arguments: json } }] });
       }
       case 'signature_delta':
-        open.set(index, 'signed');
+        if (open.has(index)) open.set(index, 'signed');
         return null;
       default:
         return chunkOf(UNREADABLE);

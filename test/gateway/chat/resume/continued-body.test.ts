@@ -11,6 +11,7 @@ const USER = '{"role":"user","content":"x"}';
 
 const sent = (content: string, firstContent: string, events: number) => ({
   at: 'text' as const,
+  calls: [],
   content,
   firstContent,
   reasoning: '',
@@ -138,6 +139,10 @@ test.each<[what: string, plan: Partial<ContinuedPlan>]>([
     { transcript: { ...OPEN_THOUGHT.transcript, content: 'a' } },
   ],
   ['a call', { transcript: { ...OPEN_THOUGHT.transcript, at: 'calls' } }],
+  [
+    'a text behind a call',
+    { transcript: { ...sent('a', 'a', 1), calls: [{ index: 0, name: 'f', arguments: '{}' }] } },
+  ],
 ])('%s is not gone on with', (_what, plan) => {
   const asked = continued(`{"messages":[${USER}]}`, { ...OPEN_THOUGHT, ...plan });
   expect(asked).toEqual({ kind: 'not_possible', reason: 'no_text' });

@@ -134,6 +134,10 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
   expect(reasonFor(...sent)).toBe(reason);
 });
 
+test.each(['', 'null'])('an empty finish reason, such as %j, is no end', (reason) => {
+  expect(reasonFor(A, chunkOf('1', { content: 'b' }, reason))).toBe('none');
+});
+
 test('empty lists and nulls of what cannot be resumed are no obstacle', () => {
   const delta = { content: 'a', tool_calls: [], function_call: null, refusal: null, audio: null };
   expect(reasonFor(chunkOf('1', delta))).toBe('none');
