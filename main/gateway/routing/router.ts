@@ -50,13 +50,14 @@ export async function route(context: RequestContext, deps: RouterDeps): Promise<
   return context.signal.aborted ? { kind: 'cancelled' } : routeForced(plan, context, deps);
 }
 
-/** An engine that is not known yet may be one whose own form of the endpoint is worse than a translated one. */
+/** Which form of the request is best, and what it asks for beside, depends on what engine it is. */
 function localIdentified(
   { call: { request }, config }: RequestContext,
   { circuits, identifyLocal }: RouterDeps,
 ): Promise<void> | null {
-  const isChosen = request.endpoint.support === 'translatable' && config.local.protocols === 'auto';
-  return isChosen ? identifyLocal(circuits.at('local').breaker.health.lastFailAt) : null;
+  const mayTranslate =
+    request.endpoint.support === 'translatable' && config.local.protocols !== 'native';
+  return mayTranslate ? identifyLocal(circuits.at('local').breaker.health.lastFailAt) : null;
 }
 
 async function dispatchAfterFailure(
