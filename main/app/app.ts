@@ -16,7 +16,8 @@ import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
-import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
+import type { LocalChoice } from '../gateway/upstream/call.ts';
+import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
@@ -142,10 +143,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     keys,
     tracing: edges.tracing ?? NO_TRACING,
     settings: config,
-    pickLocal() {
-      const target = engine.target();
-      return target === null ? providers.pick() : { kind: 'target', target };
-    },
+    ...localOf(engine, () => providers.pick()),
     providers: providers.forGateway,
     pool: poolPort(opened, dataDirectory),
     agent: machine.api,
@@ -191,6 +189,19 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
   clock,
   onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
 });
+/** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */
+function localOf(
+  engine: FixedEngine,
+  pick: () => LocalChoice,
+): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal'> {
+  return {
+    pickLocal() {
+      const target = engine.target();
+      return target === null ? pick() : { kind: 'target', target };
+    },
+    identifyLocal: (failedAt) => engine.identified(failedAt),
+  };
+}
 
 /** After sleep, old findings and connections may be stale. */
 function wakeUp(http: HttpClient, parts: readonly { resumed(): void }[]): void {

@@ -30,6 +30,8 @@ export interface GatewayDeps {
   readonly random: () => number;
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
+  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
+  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly providers: GatewayProviders;
   /** The other gateways of the pool; null if this gateway is not in one. */
   readonly pool: PoolPort | null;

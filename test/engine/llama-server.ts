@@ -116,7 +116,8 @@ export async function startCuttingWire(
       for (const piece of bytes.toString().split(/(?<=\n\n)/)) {
         if (texts >= wire.after) break;
         caller.write(piece);
-        if (/"content":"/.test(piece)) texts += 1;
+        if (/"(content|reasoning_content|text|thinking|arguments|partial_json)":"[^"]/.test(piece))
+          texts += 1;
       }
       if (texts >= wire.after) caller.end(() => end());
     });

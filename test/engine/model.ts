@@ -18,6 +18,10 @@ export interface ModelText {
   readonly cycle: readonly string[];
   /** Its chat template trims what is said, as Llama 3's does. */
   readonly trims: boolean;
+  /** What it thinks before it says anything, in tokens as well; a model without it does not reason. */
+  readonly thought?: readonly string[];
+  /** A tool that it calls behind its words, once, and how the arguments are cut up into tokens. */
+  readonly call?: { readonly name: string; readonly arguments: readonly string[] };
 }
 
 const WIDTH = 256;
@@ -25,6 +29,8 @@ const HEADS = 4;
 const LAYERS = 1;
 const HIDDEN = 32;
 const ALIGNMENT = 32;
+
+const END_OF_TEXT = '</s>';
 
 /** SentencePiece writes a blank so. */
 const BLANK = '\u2581';
@@ -44,9 +50,21 @@ const UNKNOWN = 2;
 const CONTROL = 3;
 const BYTE = 6;
 
-const templateOf = ({ trims }: ModelText) =>
+const THOUGHT =
+  "{% if message['reasoning_content'] %}" +
+  "{{ '<think>\\n' + message['reasoning_content'] + '</think>\\n\\n' }}{% endif %}";
+
+/** As Qwen's models are told of tools. */
+const TOOLS = String.raw`{% if tools %}{{ '[system]# Tools\n\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>' }}{% for tool in tools %}{{ '\n' }}{{ tool | tojson }}{% endfor %}{{ '\n</tools>\n\nFor each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>[end]' }}{% endif %}`;
+
+const CALLS = String.raw`{% if message['tool_calls'] %}{% for call in message['tool_calls'] %}{{ '\n<tool_call>\n{"name": "' + call['function']['name'] + '", "arguments": ' }}{{ call['function']['arguments'] | tojson }}{{ '}\n</tool_call>' }}{% endfor %}{% endif %}`;
+
+const templateOf = ({ trims, thought, call }: ModelText) =>
+  (call === undefined ? '' : TOOLS) +
   "{% for message in messages %}{{ '[' + message['role'] + ']' }}" +
+  (thought === undefined ? '' : THOUGHT) +
   `{{ message['content']${trims ? ' | trim' : ''} }}` +
+  (call === undefined ? '' : CALLS) +
   "{% if not loop.last or add_generation_prompt %}{{ '[end]' }}{% endif %}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '[assistant]' }}{% endif %}";
 
@@ -70,7 +88,7 @@ function vocabularyOf(words: readonly string[]): Vocabulary {
     for (let end = 2; end <= spelled.length; end += 1) text.set(spelled.slice(0, end), end);
   }
   return {
-    tokens: ['<unk>', '<s>', '</s>', ...bytes, ...text.keys()],
+    tokens: ['<unk>', '<s>', END_OF_TEXT, ...bytes, ...text.keys()],
     kinds: [UNKNOWN, CONTROL, CONTROL, ...bytes.map(() => BYTE), ...[...text].map(() => NORMAL)],
     scores: [0, 0, 0, ...bytes.map(() => 0), ...text.values()],
   };
@@ -132,22 +150,43 @@ interface Tensor {
 
 const lengthOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
-function tensorsOf({ tokens }: Vocabulary, { cycle }: ModelText): readonly Tensor[] {
+/** The tokens that are said once, before the cycle: the tags with a line break behind each, as Qwen3 writes them. */
+const openingOf = ({ thought }: ModelText): readonly string[] =>
+  thought === undefined ? [] : ['<think>', '\n', ...thought, '</think>', '\n\n'];
+
+/** The tokens behind the cycle, if it does not begin again. */
+const closingOf = ({ call }: ModelText): readonly string[] =>
+  call === undefined
+    ? []
+    : [
+        '\n<tool_call>',
+        `\n{"name": "${call.name}", "arguments": `,
+        ...call.arguments,
+        '}\n</tool_call>',
+      ];
+
+function tensorsOf({ tokens }: Vocabulary, text: ModelText): readonly Tensor[] {
   const random = chance(1);
   const size = tokens.length;
   const vectors = Float32Array.from({ length: size * WIDTH }, () => (random() < 0.5 ? -1 : 1));
   const outputs = new Float32Array(size * WIDTH);
   const ids = new Map(tokens.map((token, id) => [token.replaceAll(BLANK, ' '), id]));
-  const said = cycle.map((word) => ids.get(word) ?? 0);
+  const idOf = (word: string) => ids.get(word) ?? 0;
+  const opening = openingOf(text).map(idOf);
+  const closing = closingOf(text);
+  const said = [...text.cycle, ...closing].map(idOf);
+  const [first = 0] = said;
+  const afterLast = closing.length === 0 ? first : idOf(END_OF_TEXT);
   const follow = (before: number, next: number) => {
     for (let at = 0; at < WIDTH; at += 1) {
       const place = next * WIDTH + at;
       outputs[place] = (outputs[place] ?? 0) + (vectors[before * WIDTH + at] ?? 0);
     }
   };
-  for (const [at, id] of said.entries()) follow(id, said[(at + 1) % said.length] ?? 0);
+  for (const [at, id] of said.entries()) follow(id, said[at + 1] ?? afterLast);
+  for (const [at, id] of opening.entries()) follow(id, opening[at + 1] ?? first);
   // Every prompt ends in the template's bracket.
-  follow(ids.get(']') ?? 0, said[0] ?? 0);
+  follow(idOf(']'), opening[0] ?? first);
   const tensor = (name: string, shape: readonly number[], value = 0): Tensor => {
     return { name, shape, values: new Float32Array(lengthOf(shape)).fill(value) };
   };
@@ -173,7 +212,7 @@ const padded = (size: number) => Math.ceil(size / ALIGNMENT) * ALIGNMENT;
 
 /** Writes the model to `path`. */
 export async function writeModel(path: string, text: ModelText): Promise<void> {
-  const vocabulary = vocabularyOf(text.cycle);
+  const vocabulary = vocabularyOf([...openingOf(text), ...text.cycle, ...closingOf(text)]);
   const facts = factsOf(vocabulary, text);
   const tensors = tensorsOf(vocabulary, text);
   let offset = 0;

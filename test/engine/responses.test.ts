@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { MODEL } from '../support/tier.ts';
 import { llamaServer } from './find-server.ts';
-import { startLlama } from './llama-server.ts';
+import { startLlama, startLlamaProcess } from './llama-server.ts';
 
 /*
  * A real llama.cpp behind unmodified clients of both protocols. Run where a llama-server is on the path, or where
@@ -21,12 +21,6 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     const engine = await startLlama(SERVER ?? '', TEXT);
     const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
-    // The engine is recognised by its list of models.
-    await client.chat.completions.create({
-      model: MODEL,
-      max_tokens: 1,
-      messages: [{ role: 'user', content: 'hi' }],
-    });
     const asked = { model: MODEL, input: 'hi', max_output_tokens: 16 };
     const streamed = await client.responses.stream(asked).finalResponse();
     const whole = await client.responses.create(asked);
@@ -34,6 +28,33 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     for (const { status, usage } of [streamed, whole]) {
       expect([status, usage?.output_tokens]).toEqual(['incomplete', 16]);
     }
+  });
+
+  test('that starts after its gateway is known by its first response', async () => {
+    const first = await startLlamaProcess(SERVER ?? '', TEXT);
+    first.signal('SIGKILL');
+    await first.ended;
+    const { url } = await startGateway({ LOCAL_ENGINE_URL: first.url });
+    await startLlamaProcess(SERVER ?? '', TEXT, { port: first.port });
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
+    const asked = { model: MODEL, input: 'hi', max_output_tokens: 16 };
+    expect((await client.responses.stream(asked).finalResponse()).status).toBe('incomplete');
+  });
+
+  test('names the stop sequence that ended a message, also where it is asked in chat completions', async () => {
+    const engine = await startLlama(SERVER ?? '', TEXT);
+    const { url } = await startGateway({ LOCAL_ENGINE_URL: engine, LOCAL_PROTOCOLS: 'chat' });
+    const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'hi' }];
+    const asked = { model: MODEL, max_tokens: 16, messages, stop_sequences: ['lake', 'boat'] };
+    const whole = await client.messages.create(asked);
+    const streamed = await client.messages.stream(asked).finalMessage();
+    for (const { stop_reason: why, stop_sequence: sequence, content } of [whole, streamed]) {
+      expect([why, sequence]).toEqual(['stop_sequence', 'boat']);
+      expect(content).toMatchObject([{ text: ' row your ' }]);
+    }
+    const last = await client.messages.create({ ...asked, stop_sequences: ['lake'] });
+    expect([last.stop_reason, last.stop_sequence]).toEqual(['max_tokens', null]);
   });
 
   test('streams messages of its own, and counts their tokens', async () => {

@@ -6,17 +6,12 @@ import { MODEL, startTier, storedMachine } from '../support/tier.ts';
 import { llamaServer } from './find-server.ts';
 import { startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
+import { WORDS } from './words.ts';
 
 /*
  * Answers of a real llama.cpp that break off and are carried on by another one, with nothing set. Run where a
  * llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
-
-const SYLLABLES = ['ka', 'lo', 'mi', 'nu', 'pe', 'ra', 'so', 'ti'];
-/** Sixty words, none of which begins another. */
-const WORDS = Array.from({ length: 60 }, (_, at) => {
-  return ` ${SYLLABLES[at % 8] ?? ''}${SYLLABLES[Math.floor(at / 8)] ?? ''}x`;
-});
 
 const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
   ['whose words follow each other in a cycle', { cycle: WORDS, trims: false }],
@@ -32,8 +27,10 @@ const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
   ],
 ];
 
-const ASKED = { model: MODEL, max_tokens: 40 };
-const USAGE = { stream_options: { include_usage: true } };
+/** Thinks first, in ten words. */
+const THINKING: ModelText = { cycle: WORDS.slice(10), thought: WORDS.slice(0, 10), trims: false };
+
+const ASKED = { model: MODEL, max_tokens: 40, stream_options: { include_usage: true } };
 const CUTS = [1, 2, 3, 8, 9, 20, 39];
 
 const SERVER = llamaServer();
@@ -46,7 +43,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
       const engine = await startLlama(SERVER ?? '', text);
       const wire = await startCuttingWire(engine);
       const whole = await wholeAnswer(engine);
-      expect(whole.length).toBeGreaterThan(40);
+      expect(whole.content.length).toBeGreaterThan(40);
       const hosted = await startGateway({
         HOSTED_A_BASE_URL: `${wire.url}/v1`,
         HOSTED_B_BASE_URL: `${engine}/v1`,
@@ -54,12 +51,30 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
       });
       for (const after of CUTS) {
         wire.after = after;
-        const { text: answer } = await chatStream(hosted.url, { ...ASKED, ...USAGE });
+        const { text: answer } = await chatStream(hosted.url, ASKED);
         expect(answer).toContain(': carried on by hosted_b\n\n');
-        expect(seenIn(answer)).toEqual(seamless(whole));
+        expect(seenIn(answer)).toEqual(whole);
       }
     },
   );
+
+  test('that has thought is carried on in its text, and says no more than it may', async () => {
+    const engine = await startLlama(SERVER ?? '', THINKING);
+    const wire = await startCuttingWire(engine);
+    const whole = await wholeAnswer(engine);
+    expect(whole.reasoning).toBe(WORDS.slice(0, 10).join(''));
+    const hosted = await startGateway({
+      HOSTED_A_BASE_URL: `${wire.url}/v1`,
+      HOSTED_B_BASE_URL: `${engine}/v1`,
+      FAIL_THRESHOLD: '1000',
+    });
+    for (const after of [11, 20, 35]) {
+      wire.after = after;
+      const { text: answer } = await chatStream(hosted.url, ASKED);
+      expect(answer).toContain(': carried on by hosted_b\n\n');
+      expect(seenIn(answer)).toEqual(whole);
+    }
+  });
 
   test.each(TEXTS)('%s is carried on between two machines of one’s own', async (_name, text) => {
     const engine = await startLlama(SERVER ?? '', text);
@@ -72,25 +87,35 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
         return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
       });
       const tier = await startTier(machines);
-      const { text: answer } = await chatStream(tier.url, { ...ASKED, ...USAGE });
+      const { text: answer } = await chatStream(tier.url, ASKED);
       expect(answer).toContain(': carried on by local/');
-      expect(seenIn(answer)).toEqual(seamless(whole));
+      expect(seenIn(answer)).toEqual(whole);
     }
   });
 });
 
-const seamless = (content: string) => ({ content, tokens: 40, finishes: ['length'], dones: 1 });
-
-async function wholeAnswer(engine: string): Promise<string> {
-  const response = await fetch(`${engine}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...HELLO, ...ASKED, stream: true }),
-  });
-  return heard(await response.text()).content;
+async function wholeAnswer(engine: string) {
+  const body = JSON.stringify({ ...HELLO, ...ASKED, stream: true });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${engine}/v1/chat/completions`, { method: 'POST', headers, body });
+  return seenIn(await response.text());
 }
 
+/** What must be the same whether an answer broke off or not. */
 function seenIn(answer: string) {
-  const { content, finishes, dones, usages } = heard(answer);
-  return { content, tokens: usages.at(-1)?.['completion_tokens'], finishes, dones };
+  const { content, reasoning, finishes, dones, usages } = heard(answer);
+  const { prompt, completion, cached, total } = countsIn(usages.at(-1));
+  const isCounted = cached <= prompt && prompt + completion === total;
+  return { content, reasoning, prompt, completion, isCounted, finishes, dones };
+}
+
+function countsIn(usage: Readonly<Record<string, unknown>> = {}) {
+  const { cached_tokens: cached } = usage['prompt_tokens_details'] as Record<string, unknown>;
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
+  return {
+    prompt: Number(prompt),
+    completion: Number(completion),
+    cached: Number(cached),
+    total: Number(total),
+  };
 }

@@ -237,6 +237,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       keyLimits,
       observe: (about) => logs.begin(about),
       pickLocal,
+      identifyLocal: () => null,
       random: () => 0.5,
       inFlightAt: (id) => monitor.stats.inFlightAt(id),
       config: () => config,

@@ -129,6 +129,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     adjustments: createAdjustments(clock),
     noteDropped() {},
     pickLocal,
+    identifyLocal: () => null,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };
   return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };

@@ -22,6 +22,9 @@ interface Received {
 const NOTHING: Received = { content: '', reasoning: '', toolCalls: 0, isWhole: false };
 
 function withGiver(before: Received, said: Said, index: number): Received {
+  // It may have taken the rest of the text for a thought.
+  const onlyThought = said.isFinished && said.reasoning !== '' && !said.hasSpoken;
+  if (said.asked !== null && onlyThought && !said.hasCalledTool) return before;
   const content = said.asked === null ? said.content : joined(before.content, said.asked, said);
   const after = {
     content,
@@ -46,6 +49,8 @@ function joined(had: string, asked: string, { content }: Said): string {
 function saysMore(said: Said, before: Received): boolean {
   const { content, reasoning } = said;
   if (reasoning !== '' && before.reasoning === '') return false;
+  const endsInCall = said.hasCalledTool && content === before.content;
+  if (before.toolCalls > 0 && !endsInCall) return false;
   const isOver = said.isFinished || said.hasCalledTool;
   const isPast = content.length > before.content.length;
   // Other reasoning shows where there is something new to say, or nothing any more.

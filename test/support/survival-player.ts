@@ -14,6 +14,8 @@ export interface Said {
   /** The whole text, with the partial answer. */
   readonly content: string;
   readonly reasoning: string;
+  /** Anything at all, be it an echo. */
+  readonly hasSpoken: boolean;
   readonly hasCalledTool: boolean;
   /** Its finish reason has come. */
   readonly isFinished: boolean;
@@ -59,7 +61,15 @@ async function act(
       return json(part.status, { error: { message: 'no' } })(call);
     case 'json': {
       const content = (asked ?? '') + ownText(upstream, part.differsAt).slice(asked?.length);
-      const base = { upstream, call, asked, content, reasoning: '', hasCalledTool: false };
+      const base = {
+        upstream,
+        call,
+        asked,
+        content,
+        reasoning: '',
+        hasCalledTool: false,
+        hasSpoken: true,
+      };
       said.push({ ...base, isFinished: true, hasFailed: false });
       return json(200, { ...completion(content.slice(asked?.length)), id: upstream })(call);
     }
@@ -105,6 +115,7 @@ interface Telt {
   readonly bytes: string;
   readonly content?: string;
   readonly reasoning?: string;
+  readonly isSpoken?: boolean;
   readonly isTool?: boolean;
   readonly isFinish?: boolean;
 }
@@ -124,7 +135,7 @@ function eventsOf({ upstream, part, asked, echo }: Telling): Telt[] {
   ];
   const text = said.map(({ piece, content }, index) => {
     const head = index === 0 && !part.thinks ? first : {};
-    return { bytes: of({ ...head, content: piece }), content };
+    return { bytes: of({ ...head, content: piece }), content, isSpoken: piece !== '' };
   });
   const tool = part.callsTool ? [{ bytes: of({ tool_calls: [TOOL] }), isTool: true }] : [];
   return [
@@ -146,6 +157,7 @@ function saidIn({ upstream, part, call, asked }: Telling, events: readonly Telt[
     asked,
     content: (asked ?? '') + joined('content'),
     reasoning: joined('reasoning'),
+    hasSpoken: events.some(({ isSpoken }) => isSpoken === true),
     hasCalledTool: events.some(({ isTool }) => isTool === true),
     isFinished: events.some(({ isFinish }) => isFinish === true),
     hasFailed: part.end === 'error',

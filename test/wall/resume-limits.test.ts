@@ -16,17 +16,13 @@ import { cut, sse, type Script } from '../support/upstream.ts';
 const BEGUN = begun('a', 3);
 const SENT = 'The quick brown ';
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
-const CALL = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{' } };
 
 describe.each<[law: string, first: readonly string[], more: object]>([
-  ['a tool call has begun', [...BEGUN, chunkOf('a', { tool_calls: [CALL] })], {}],
   [
     'an old function call has begun',
     [...BEGUN, chunkOf('a', { function_call: { name: 'f' } })],
     {},
   ],
-  ['it is still reasoning', [THOUGHT], {}],
-  ['it reasons again after some text', [...BEGUN, THOUGHT], {}],
   ['it refuses', [...BEGUN, chunkOf('a', { refusal: 'I cannot' })], {}],
   ['several choices were asked for', BEGUN, { n: 2 }],
   ['several choices come', [...BEGUN, BEGUN[2]?.replace('"index":0', '"index":1') ?? ''], {}],

@@ -8,6 +8,7 @@ import { bearer, send } from '../support/http.ts';
 import {
   chunk,
   completion,
+  cut,
   DONE,
   error,
   json,
@@ -105,6 +106,27 @@ test('money: what a hosted upstream costs is spent, what local does is saved', a
   // 100 in and 10 out at 2 and 10 a million; 600 in, 400 cached and 500 out.
   expect([today.savedNano, today.spentNano, currency]).toEqual([300_000, 6_400_000, 'EUR']);
   expect(thisMonth.spentNano).toBe(today.spentNano);
+});
+
+test('an answer that another upstream resumed costs what that one itself has read, cached and written', async () => {
+  const first = await startUpstream(
+    cut(ROLE, chunk({ content: 'half ' }), chunk({ content: 'of' })),
+  );
+  const rest = [ROLE, chunk({ content: ' it' }), STOP, usageChunk(600, 500, 400), DONE];
+  const second = await startUpstream(sse(...rest));
+  const gateway = await startWithHistory({
+    HOSTED_A_BASE_URL: first.url,
+    HOSTED_B_BASE_URL: second.url,
+    HOSTED_B_PREFILL: 'last-message',
+    HOSTED_B_PRICE_INPUT: '2',
+    HOSTED_B_PRICE_OUTPUT: '10',
+    HOSTED_B_PRICE_CACHED: '0.5',
+  });
+  const { text } = await chat(gateway.url, { ...STREAM, stream_options: { include_usage: true } });
+  // Two of the 600 are the text that was sent: to the caller they are part of the answer.
+  expect(text).toContain(JSON.stringify(usageOf(598, 502, 400)));
+  // 200 in, 400 cached and 500 out.
+  expect((await history(gateway.url)).today.spentNano).toBe(5_600_000);
 });
 
 test('usage is counted by the name of the key, beside that of all', async () => {

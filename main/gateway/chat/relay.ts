@@ -14,6 +14,7 @@ import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   dataOf,
+  DONE_EVENT,
   type Framer,
   type Frames,
   framesOf,
@@ -62,8 +63,6 @@ export interface RelayPlan {
 
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
-
-export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
  * Relays a committed stream to its end, whole events at a time, with backpressure both ways. The head of a

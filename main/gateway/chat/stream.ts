@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch } from '../routing/candidate.ts';
 import type { FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
-import type { StreamTranslator } from '../upstream/answer-translation.ts';
+import { restTranslator, type StreamTranslator } from '../upstream/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
-import type { StreamFormat } from '../upstream/endpoint.ts';
+import type { ApiEndpoint, StreamFormat } from '../upstream/endpoint.ts';
+import { smallValueOf } from '../upstream/json-members.ts';
+import { CHAT_STREAM } from '../upstream/protocols/chat.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { estimatedTokens, UsageMeter } from '../upstream/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
@@ -34,6 +37,7 @@ interface StreamContext {
   readonly deps: ResumeDeps;
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
+  /** Null if the events are in the caller's protocol. */
   readonly translator: StreamTranslator | null;
   /** Null if the answer could not be resumed. */
   readonly sent: SentBytes | null;
@@ -53,7 +57,8 @@ export function relayToEnd(
   const translator = call.translator?.createStream() ?? null;
   const sent = mayResume(request, plan, context) ? createSentBytes() : null;
   const stream = { format, res, context, deps, request, translator, sent };
-  const first = relayStream({ seen, attempt, hidesUsage, splice: null }, stream);
+  const { endpoint } = call;
+  const first = relayStream({ endpoint, seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, { dispatch, plan }, stream);
 }
@@ -66,11 +71,13 @@ function mayResume(request: ChatRequest, plan: FallbackPlan, { config }: Request
 
 function relayStream(
   {
+    endpoint,
     seen,
     attempt,
     hidesUsage,
     splice,
   }: {
+    readonly endpoint: ApiEndpoint;
     readonly seen: StreamSeen;
     readonly attempt: Attempt;
     readonly hidesUsage: boolean;
@@ -83,7 +90,8 @@ function relayStream(
   let relayedEvents = 0;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
-    format,
+    // As this upstream speaks: the rest of an answer may come in another protocol than its beginning.
+    format: endpoint.answer.stream ?? format,
     choices: request.choices,
     translator,
     clock: deps.clock,
@@ -98,17 +106,24 @@ function relayStream(
   });
   attempt.answering(seen.contentAt);
   // Engines send about one token an event.
-  const used = () => meter.tokens() ?? estimatedTokens(target.promptBytes, relayedEvents);
-  return recorded(relayed, attempt, used);
+  const estimated = () => estimatedTokens(target.promptBytes, relayedEvents);
+  return recorded(relayed, attempt, ({ kind }) => {
+    const told = meter.tokens();
+    if (told === null) return estimated();
+    // A message tells its prompt at its beginning, and its output at the end.
+    const isTold = kind === 'complete' || endpoint.vendor !== 'anthropic';
+    const isWhole = isTold || told.output >= relayedEvents;
+    return isWhole ? told : { ...told, output: relayedEvents, estimated: true };
+  });
 }
 
 async function recorded(
   relayed: Promise<RelayEnd>,
   attempt: Attempt,
-  used: () => Tokens,
+  used: (end: RelayEnd) => Tokens,
 ): Promise<RelayEnd> {
   const end = await relayed;
-  attempt.used(used());
+  attempt.used(used(end));
   record(end, attempt);
   return end;
 }
@@ -126,47 +141,86 @@ export function record(end: RelayEnd, attempt: Attempt): void {
   }
 }
 
+/** What one upstream gave of the answer, and how that ended. */
+interface Part {
+  readonly source: Dispatch;
+  readonly end: RelayEnd;
+  /** Null for the first part. */
+  readonly resumed: ResumedAnswer | null;
+  readonly translator: StreamTranslator | null;
+}
+
 async function resumeUntilEnded(
   first: Promise<RelayEnd>,
   { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
-  const { format, res, context, deps, request, translator, sent } = stream;
-  let end = await first;
-  let source = dispatch;
-  let mode: ResumedAnswer['mode'] | null = null;
-  // An upstream that was asked to continue and began again from the start is passed over; one that was asked to
-  // repeat and differs is the end.
-  while (end.kind === 'broken' || (end.kind === 'diverged' && mode === 'continued')) {
-    const isOver = translator !== null && translator.ended() !== 'no';
-    const bytes = isOver ? null : (sent?.taken() ?? null);
-    if (bytes === null) {
-      plan.broken(source);
-      plan.close(null);
-      break;
-    }
-    const broken = { request, source, hasRestarted: end.kind === 'diverged', plan, sent: bytes };
-    const next = await resumeAnswer(broken, context, deps);
-    if (next.kind !== 'answered') plan.close(null);
-    if (next.kind === 'cancelled') return next.kind;
-    if (next.kind === 'not_resumed') break;
-    announce(next, res);
-    source = next.dispatch;
-    mode = next.mode;
-    end = await relayRest(next, stream);
+  const { format, res, translator } = stream;
+  let part: Part = { source: dispatch, end: await first, resumed: null, translator };
+  while (isUnfinished(part)) {
+    const next = await nextPart(part, plan, stream);
+    if (next === 'cancelled') return next;
+    if (next === null) break;
+    part = next;
   }
-  const errorEvent = translator?.fail ?? format.errorEvent;
+  const { end } = part;
+  const errorEvent = part.translator?.fail ?? format.errorEvent;
   if (end.kind === 'broken') breakOff(res, errorEvent, end);
   if (end.kind === 'diverged')
     breakOff(res, errorEvent, { ...end, code: 'upstream_bad_response', error: null });
   return end.kind;
 }
 
+/**
+ * An upstream that was asked to continue and began again from the start is passed over; one that was asked to repeat and
+ * differs is the end.
+ */
+function isUnfinished({ end, resumed }: Part): boolean {
+  return end.kind === 'broken' || (end.kind === 'diverged' && resumed?.mode === 'continued');
+}
+
+/** Null if nobody can go on. */
+async function nextPart(
+  { end, source, resumed, translator }: Part,
+  plan: FallbackPlan,
+  stream: StreamContext,
+): Promise<Part | 'cancelled' | null> {
+  const { res, context, deps, request } = stream;
+  const isOver = translator !== null && translator.ended() !== 'no';
+  const sent = isOver ? null : (stream.sent?.taken() ?? null);
+  if (sent === null) {
+    plan.broken(source);
+    plan.close(null);
+    return null;
+  }
+  const restarted = end.kind === 'diverged' ? (resumed?.call ?? null) : null;
+  const next = await resumeAnswer({ request, source, restarted, plan, sent }, context, deps);
+  if (next.kind !== 'answered') plan.close(null);
+  if (next.kind === 'cancelled') return next.kind;
+  if (next.kind === 'not_resumed') return null;
+  announce(next, res);
+  const ofRest = translator ?? translatorOfRest(next, request);
+  // Whatever the upstream speaks, the rest comes as chunks of a chat completion.
+  const rest = { ...stream, format: CHAT_STREAM, translator: ofRest };
+  const restEnd = await relayRest(next, rest);
+  return { source: next.dispatch, end: restEnd, resumed: next, translator: ofRest };
+}
+
+/** Of an answer that began in the caller's protocol; null if that is chat completions. */
+function translatorOfRest(
+  { transcript: { blocks } }: ResumedAnswer,
+  { endpoint: { translation }, bytes, members }: ChatRequest,
+): StreamTranslator | null {
+  if (translation === undefined || blocks === null) return null;
+  const settings = { stop_sequences: smallValueOf(bytes, members, 'stop_sequences') };
+  return restTranslator(translation, { id: randomUUID(), request: settings }, blocks);
+}
+
 function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {
   const { seen } = next;
   switch (seen.kind) {
     case 'stream':
-      return relayStream({ ...next, seen }, stream);
+      return relayStream({ ...next, endpoint: next.call.endpoint, seen }, stream);
     case 'answer':
       return writeWhole(seen, next, stream);
     case 'bytes':

@@ -9,7 +9,11 @@ import { type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
 
-export type RouterDeps = HedgeDeps & Omit<FallbackPlanDeps, 'localLost'>;
+export type RouterDeps = HedgeDeps &
+  Omit<FallbackPlanDeps, 'localLost'> & {
+    /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
+    readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
+  };
 
 /** One chat completion: fixed at its start, so that a change of settings affects only later ones. */
 export type RequestContext = AttemptContext &
@@ -31,6 +35,8 @@ export type RouteResult =
  * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(context: RequestContext, deps: RouterDeps): Promise<RouteResult> {
+  const identified = localIdentified(context, deps);
+  if (identified !== null) await identified;
   const localLost = (outcomes: readonly UpstreamOutcome[]) => warmUpAfter(outcomes, context, deps);
   const plan = new FallbackPlan(context, { ...deps, localLost });
   let dispatch = plan.next() ?? (await returnToLocal('at_last', plan, context, deps));
@@ -42,6 +48,16 @@ export async function route(context: RequestContext, deps: RouterDeps): Promise<
   }
   plan.close(null);
   return context.signal.aborted ? { kind: 'cancelled' } : routeForced(plan, context, deps);
+}
+
+/** Which form of the request is best, and what it asks for beside, depends on what engine it is. */
+function localIdentified(
+  { call: { request }, config }: RequestContext,
+  { circuits, identifyLocal }: RouterDeps,
+): Promise<void> | null {
+  const mayTranslate =
+    request.endpoint.support === 'translatable' && config.local.protocols !== 'native';
+  return mayTranslate ? identifyLocal(circuits.at('local').breaker.health.lastFailAt) : null;
 }
 
 async function dispatchAfterFailure(

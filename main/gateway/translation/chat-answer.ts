@@ -28,11 +28,15 @@ export interface Usage {
   readonly reasoning: number | null;
 }
 
+/** `unnamed`: the engine only says that there was one. */
+export type Stop =
+  { readonly kind: 'named'; readonly sequence: string } | { readonly kind: 'unnamed' };
+
 export interface AnswerPart {
   readonly deltas: readonly AnswerDelta[];
   readonly finish: Finish | null;
   /** The stop sequence that ended the answer, if the engine reports one. */
-  readonly stopSequence: string | null;
+  readonly stop: Stop | null;
   readonly usage: Usage | null;
   readonly model: string | null;
 }
@@ -54,16 +58,31 @@ export function readChatAnswer(value: unknown): ChatAnswer {
   const end = endOf(memberOf(choice, 'finish_reason'));
   if (end === 'broken') return { kind: 'error', message: brokenOff(choice) };
   const said = memberOf(choice, 'delta') ?? memberOf(choice, 'message');
-  const stopSequence = memberOf(choice, 'stop_reason');
   const model = value['model'];
   return {
     kind: 'part',
     deltas: isObject(said) ? deltasOf(said) : [],
     finish: end,
-    stopSequence: typeof stopSequence === 'string' ? stopSequence : null,
+    stop: stopOf(value, choice),
     usage: usageOf(value, choice),
     model: typeof model === 'string' && model !== '' ? model : null,
   };
+}
+
+/**
+ * Which stop sequence it was is said by vLLM and TensorRT-LLM (`stop_reason`), SGLang (`matched_stop`), both with the
+ * number of a token in its place, and llama.cpp where it is asked (`__verbose`); that it was one, by TGI, and by OpenRouter
+ * where the provider does.
+ */
+function stopOf(value: unknown, choice: unknown): Stop | null {
+  const sequence = [
+    memberOf(choice, 'stop_reason'),
+    memberOf(choice, 'matched_stop'),
+    memberOf(value, '__verbose', 'stopping_word'),
+  ].find((name) => typeof name === 'string' && name !== '');
+  if (typeof sequence === 'string') return { kind: 'named', sequence };
+  const reasons = [memberOf(choice, 'finish_reason'), memberOf(choice, 'native_finish_reason')];
+  return reasons.includes('stop_sequence') ? { kind: 'unnamed' } : null;
 }
 
 const MAX_MESSAGE_CHARS = 500;

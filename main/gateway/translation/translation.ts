@@ -1,6 +1,7 @@
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ChatBody } from './conversation.ts';
 import type { ItemMemory, ItemSource } from './item-memory.ts';
+import type { BegunBlocks } from './messages/chunks.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type Translated =
@@ -55,7 +56,8 @@ export interface ProtocolTranslation {
   toChat(body: unknown, items: ItemSource | null): Translated;
   /** `completion` is a parsed chat completion. */
   answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
-  createStream(exchange: TranslatedExchange): TranslatedStream;
+  /** @param begun of a message that broke off: only its rest is made */
+  createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
   /** The body of an error response. */
   errorBody(error: HttpError): object;
 }

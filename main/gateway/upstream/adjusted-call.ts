@@ -13,7 +13,7 @@ export type CallPlan = Pick<AttemptPlan, 'deadline' | 'hungAt' | 'idleTimeoutMs'
   readonly traceparent: string | null;
 };
 
-export interface SentCall extends SentAttempt {
+export interface AdjustedCall extends SentAttempt {
   /** Whether it was last sent with a request for usage that the caller did not make. */
   readonly hidesUsage: () => boolean;
   /** As it was last sent. */
@@ -38,7 +38,7 @@ export function sendAdjusted(
   { id, traceparent, ...plan }: CallPlan,
   deps: AdjustedCallDeps,
   signal: CancelSignal,
-): SentCall {
+): AdjustedCall {
   const { adjustments } = deps;
   let made = adjustments.at(id, call.model);
   let request = inTrace(call.write(made), traceparent);

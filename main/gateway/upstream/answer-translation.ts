@@ -1,10 +1,12 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import { badResponse } from '../translation/errors.ts';
+import type { BegunBlocks } from '../translation/messages/chunks.ts';
 import type {
   DroppedFields,
   ProtocolTranslation,
   TranslatedExchange,
+  TranslatedStream,
 } from '../translation/translation.ts';
 import { CHAT_STREAM } from './protocols/chat.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
@@ -41,7 +43,7 @@ export function createAnswerTranslator(
   exchange: TranslatedExchange,
   dropped: DroppedFields,
 ): AnswerTranslator {
-  const createStream = () => streamTranslator(translation, exchange);
+  const createStream = () => streamTranslator(translation.createStream(exchange));
   return {
     createStream,
     dropped,
@@ -68,11 +70,18 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
     : { kind: 'bad', detail: 'an answer that cannot be translated' };
 }
 
-function streamTranslator(
+/** Turns a chat completion into the rest of a message that broke off. */
+export function restTranslator(
   translation: ProtocolTranslation,
-  exchange: TranslatedExchange,
+  { id, request }: Pick<TranslatedExchange, 'id' | 'request'>,
+  begun: BegunBlocks,
 ): StreamTranslator {
-  const stream = translation.createStream(exchange);
+  // All else was in the events that were sent.
+  const exchange = { request, id, createdAt: 0, model: '', items: null };
+  return streamTranslator(translation.createStream(exchange, begun));
+}
+
+function streamTranslator(stream: TranslatedStream): StreamTranslator {
   let bytes = 0;
 
   function translated(event: Buffer): string {

@@ -73,6 +73,8 @@ export interface UpstreamCall {
   readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
+  /** Whether it is asked which stop sequence ended the answer. */
+  readonly asksForStop: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
@@ -99,6 +101,7 @@ export function localCall(
   const model = modelAt(target, request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
+  const forStop = target.ownedBy === 'llamacpp' && isStopNamed(call);
   return {
     endpoint: request.endpoint,
     request,
@@ -117,7 +120,9 @@ export function localCall(
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
     asksForUsage: asksForUsage(request, mode),
-    write: (made) => requestTo('local', baseAddress, model, { call, request, mode, own, made }),
+    asksForStop: forStop,
+    write: (made) =>
+      requestTo('local', baseAddress, model, { call, request, mode, own, made, forStop }),
   };
 }
 
@@ -146,7 +151,9 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     timeoutMs,
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
-    write: (made) => requestTo(id, baseAddress, model, { call, request, mode, own, made }),
+    asksForStop: false,
+    write: (made) =>
+      requestTo(id, baseAddress, model, { call, request, mode, own, made, forStop: false }),
   };
 }
 
@@ -177,6 +184,11 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
+/** Messages name the stop sequence that ended them, chat completions do not. */
+function isStopNamed({ translator, request }: ChatCall): boolean {
+  return translator !== null && request.members.some(({ key }) => key === 'stop');
+}
+
 function requestTo(
   id: UpstreamId,
   { origin, basePath, query }: BaseAddress,
@@ -187,16 +199,18 @@ function requestTo(
     mode,
     own,
     made,
+    forStop,
   }: {
     readonly call: ChatCall;
     readonly request: ChatRequest;
     readonly mode: AnswerMode;
     readonly own: OwnHeaders;
     readonly made: ReadonlySet<Adjustment>;
+    readonly forStop: boolean;
   },
 ): Omit<HttpRequest, 'fresh'> {
   const forUsage = asksForUsage(request, mode) && !made.has('without_usage');
-  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage });
+  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage, forStop });
   return {
     method: 'POST',
     origin,

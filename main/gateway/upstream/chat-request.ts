@@ -177,6 +177,8 @@ interface Asking {
   /** A stream, from which the answer is assembled. */
   readonly forStream: boolean;
   readonly forUsage: boolean;
+  /** Which stop sequence ended the answer, in llama.cpp's own way. */
+  readonly forStop: boolean;
 }
 
 /** The caller's bytes with the model replaced and the stream flags set. */
@@ -186,13 +188,21 @@ export function bodyFor(request: ChatRequest, model: string | null, asking: Aski
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   if (asking.forStream) values['stream'] = 'true';
   if (asking.forUsage) values['stream_options'] = usageOptions(bytes, members);
+  if (asking.forStop) Object.assign(values, STOP_FIELDS);
   return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
 }
 
-/** A body of the gateway's own making, asking for the usage. */
-export function askingForUsage(bytes: Buffer): Buffer {
+/** Of all that llama.cpp would add to its answers (b11669), only the sequence. */
+const STOP_FIELDS = { verbose: 'true', response_fields: '["stopping_word"]' };
+
+/** A body of the gateway's own making, asking for more. */
+export function askingFor(bytes: Buffer, { forUsage, forStop }: Omit<Asking, 'forStream'>): Buffer {
+  if (!forUsage && !forStop) return bytes;
   const members = topLevelMembers(bytes);
-  return withMembers(bytes, members, { stream_options: usageOptions(bytes, members) });
+  return withMembers(bytes, members, {
+    ...(forUsage && { stream_options: usageOptions(bytes, members) }),
+    ...(forStop && STOP_FIELDS),
+  });
 }
 
 /** The caller's options stay. */

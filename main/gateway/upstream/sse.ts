@@ -1,6 +1,9 @@
 /** A stream with a larger event is a bad response; this bounds the memory. */
 export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 
+/** Ends the stream of a chat completion. */
+export const DONE_EVENT = 'data: [DONE]\n\n';
+
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;

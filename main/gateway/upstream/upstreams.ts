@@ -164,6 +164,10 @@ export type Echo =
 export interface Continuing {
   readonly prefill: Exclude<Prefill, 'none'>;
   readonly echo: Echo;
+  /** The thought that led to the text may be sent along. Engines ignore what they do not know, services refuse it. */
+  readonly takesThought: boolean;
+  /** A thought without any text is continued, too (ggml-org/llama.cpp#23089). */
+  readonly continuesThought: boolean;
 }
 
 /** What is known of an upstream that its way of continuing depends on. */
@@ -183,9 +187,32 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
   const prefill = setting === 'auto' ? (atHost ?? byEngine) : setting;
   if (prefill === 'none') return null;
   const isEngine = prefill === byEngine || (prefill === 'last-message' && ownedBy === 'llamacpp');
-  if (isEngine) return { prefill, echo: 'never' };
+  const takesThought = prefill === 'continue_final_message' || ownedBy === 'llamacpp';
+  const thoughts = { takesThought, continuesThought: ownedBy === 'llamacpp' };
+  if (isEngine) return { prefill, echo: 'never', ...thoughts };
   const isMistral = prefill === 'prefix' && address.startsWith('api.mistral.ai/');
-  return { prefill, echo: isMistral ? 'always' : 'maybe' };
+  return { prefill, echo: isMistral ? 'always' : 'maybe', ...thoughts };
+}
+
+/** Claude's models up to 4.5; later ones refuse (platform.claude.com, What's new in Claude 4.6). */
+const CONTINUING_CLAUDE =
+  /^claude-(3(-[57])?-[a-z]+|(opus|sonnet|haiku)-4(-[0-5])?)(-\d{8}|-latest)?$/;
+
+/**
+ * As `continuingOf`, for the Messages API, whose way is a last message of the assistant: llama.cpp continues it, while
+ * vLLM and SGLang put a new turn behind it.
+ */
+export function continuingMessage(
+  { setting, address, ownedBy }: PrefillFacts,
+  model: string,
+): Continuing | null {
+  if (setting === 'none') return null;
+  const prefill = 'last-message';
+  const thoughts = (are: boolean) => ({ takesThought: are, continuesThought: are });
+  if (ownedBy === 'llamacpp') return { prefill, echo: 'never', ...thoughts(true) };
+  const isClaude = address.startsWith('api.anthropic.com/') && CONTINUING_CLAUDE.test(model);
+  if (isClaude) return { prefill, echo: 'never', ...thoughts(false) };
+  return setting === prefill ? { prefill, echo: 'maybe', ...thoughts(false) } : null;
 }
 
 /**

@@ -234,21 +234,36 @@ describe('an answer of the Messages API', () => {
       completion({ tool_calls: [call('a', '{}')] }),
       'tool_use',
     ],
-    [
-      'a stop sequence that the engine tells',
-      completion({ content: 'a' }, 'stop', { stop_reason: 'END' }),
-      'stop_sequence',
-    ],
-    [
-      "an engine's number of a stop token",
-      completion({ content: 'a' }, 'stop', { stop_reason: 2 }),
-      'end_turn',
-    ],
   ])('tells of %s', (_what, value, stop_reason) => {
-    expect(answerOf(MESSAGES, value)).toMatchObject({
-      stop_reason,
-      stop_sequence: stop_reason === 'stop_sequence' ? 'END' : null,
-    });
+    expect(answerOf(MESSAGES, value)).toMatchObject({ stop_reason, stop_sequence: null });
+  });
+
+  const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+  const UNNAMED = { stop_reason: 'stop_sequence', stop_sequence: null };
+  const ENDED = { stop_reason: 'end_turn', stop_sequence: null };
+  const TWO = ['END', 'STOP'];
+
+  test.each<[what: string, ending: object, asked: readonly string[] | undefined, told: object]>([
+    ['vLLM names', { stop_reason: 'END' }, TWO, NAMED],
+    ['SGLang names', { matched_stop: 'END' }, TWO, NAMED],
+    ['an engine numbers as a token', { stop_reason: 2, matched_stop: 2 }, TWO, ENDED],
+    ['an engine stops at by itself', { matched_stop: '<|im_end|>' }, TWO, ENDED],
+    ['nobody asked for', { stop_reason: 'END' }, undefined, ENDED],
+    ['TGI does not name, of one', { finish_reason: 'stop_sequence' }, ['END'], NAMED],
+    ['TGI does not name, of two', { finish_reason: 'stop_sequence' }, TWO, UNNAMED],
+    ['OpenRouter passes on, of one', { native_finish_reason: 'stop_sequence' }, ['END'], NAMED],
+    ['OpenRouter does not speak of', { native_finish_reason: 'stop' }, ['END'], ENDED],
+  ])('names the stop sequence that %s', (_what, ending, asked, told) => {
+    const request = { stop_sequences: asked };
+    const value = completion({ content: 'a' }, 'stop', ending);
+    const answer = MESSAGES.answer(value, { ...EXCHANGE, request });
+    expect(answer).toMatchObject({ body: told });
+  });
+
+  test('names the stop sequence that llama.cpp tells beside its choices', () => {
+    const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
+    const request = { stop_sequences: TWO };
+    expect(MESSAGES.answer(value, { ...EXCHANGE, request })).toMatchObject({ body: NAMED });
   });
 
   test('leaves out a call that was cut off at the token limit', () => {

@@ -1,4 +1,5 @@
 import { isObject } from '#shared/objects.ts';
+import { memberOf } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../upstream/chat-request.ts';
 import {
   isText,
@@ -10,7 +11,7 @@ import {
   topLevelMembers,
   withMembers,
 } from '../../upstream/json-members.ts';
-import type { Prefill } from '../../upstream/upstreams.ts';
+import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 
 /** A request to continue the partial answer, or why there can be none. */
@@ -18,10 +19,14 @@ type ContinuedBody =
   | {
       readonly kind: 'body';
       readonly bytes: Buffer;
+      /** What is continued. */
+      readonly part: 'text' | 'thought';
       /** The partial answer in the request, as an upstream that echoes would repeat it. */
       readonly partial: string;
       /** White space sent after it, with which the continuation begins. */
       readonly blanks: string;
+      /** How many of the tokens that were sent are in the request. */
+      readonly heldTokens: number;
     }
   | { readonly kind: 'not_possible'; readonly reason: Impossible };
 
@@ -30,15 +35,24 @@ type Impossible =
   | 'own_message'
   /** A grammar starts at the first new token: the engine would begin the object again. */
   | 'constrained'
+  /** Anthropic continues no message with thinking (platform.claude.com, Extended thinking). */
+  | 'thinking'
   | 'several_choices'
+  /** A call was sent; or it broke off in a thought, and the engine continues none, or it came after some text. */
+  | 'no_text'
   /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
   | 'half_character';
+
+type SentParts = Pick<
+  Transcript,
+  'at' | 'calls' | 'content' | 'firstContent' | 'reasoning' | 'tokens'
+>;
 
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
-  readonly prefill: Exclude<Prefill, 'none'>;
-  readonly transcript: Pick<Transcript, 'content' | 'contentEvents' | 'firstContent'>;
+  readonly continuing: Omit<Continuing, 'echo'>;
+  readonly transcript: SentParts;
 }
 
 /** Fields of llama.cpp, SGLang and vLLM that constrain the text. */
@@ -52,44 +66,107 @@ const MIN_OWN_CHARS = 16;
 
 /** The caller's bytes with the model, the partial answer as last message, the flags and the token limits changed. */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
-  const { model, prefill, transcript } = plan;
+  const { model, continuing, transcript } = plan;
   const { bytes, members } = request;
+  const obstacle = obstacleTo(request, plan);
+  if (obstacle !== null) return notPossible(obstacle);
   const messages = members.find(({ key }) => key === 'messages');
   const last = messages?.last ?? null;
-  if (messages === undefined || last === null) return notPossible('own_message');
-  if (request.choices > 1) return notPossible('several_choices');
-  if (isConstrained(request)) return notPossible('constrained');
-  if (!transcript.content.isWellFormed()) return notPossible('half_character');
+  const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
+  if (messages === undefined || last === null || own === undefined)
+    return notPossible('own_message');
 
-  const own = ownPrefill(bytes.subarray(last.start, last.end));
-  if (own === undefined) return notPossible('own_message');
-  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
-  const { partial, blanks } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  const begun =
+    transcript.at === 'reasoning' ? begunThought(own, plan) : begunText(own, request, plan);
+  if (begun === null) return notPossible('own_message');
+  const { said, ...continuation } = begun;
+  const { tokens } = transcript;
+  const fields = isMessage(request)
+    ? { content: messageContent(said) }
+    : partialFields(continuing.prefill, said);
   const values: Record<string, string> = {
-    messages: withPartial(bytes, { messages, last }, { partial, isOwn: own !== null, prefill }),
-    ...tokenLimits(request, transcript.contentEvents),
+    messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
+    ...tokenLimits(request, tokens.content + tokens.reasoning),
+    ...flagsFor(continuing.prefill),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
-  if (prefill === 'continue_final_message') {
-    values['continue_final_message'] = 'true';
-    values['add_generation_prompt'] = 'false';
-  }
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks };
+  const heldTokens = tokens.content + (said.thought === '' ? 0 : tokens.reasoning);
+  return { kind: 'body', bytes: withMembers(bytes, members, values), ...continuation, heldTokens };
+}
+
+/** The last message: its text may be empty, and so may the thought before it. */
+interface Said {
+  readonly text: string;
+  readonly thought: string;
+}
+
+/** What is to be continued, and the message that says so. */
+interface Begun {
+  readonly part: 'text' | 'thought';
+  readonly partial: string;
+  readonly blanks: string;
+  readonly said: Said;
+}
+
+function begunText(own: string | null, request: ChatRequest, plan: ContinuedPlan): Begun {
+  const { continuing, transcript } = plan;
+  const isEchoAsked = smallValueOf(request.bytes, request.members, 'echo') === true;
+  const begun = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  // Templates break the line behind it.
+  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  return { part: 'text', ...begun, said: { text: begun.partial, thought } };
+}
+
+/** Null behind a beginning of the caller's own, which the thought would have to come before. */
+function begunThought(own: string | null, { transcript }: ContinuedPlan): Begun | null {
+  if (own !== null) return null;
+  const begun = withoutBlanks(transcript.reasoning);
+  return { part: 'thought', ...begun, said: { text: '', thought: begun.partial } };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
   return { kind: 'not_possible', reason };
 }
 
+function obstacleTo(
+  request: ChatRequest,
+  { continuing, transcript }: ContinuedPlan,
+): Impossible | null {
+  if (request.choices > 1) return 'several_choices';
+  if (isConstrained(request)) return 'constrained';
+  if (isMessage(request) && isThinking(request) && !continuing.takesThought) return 'thinking';
+  const { at, calls, content, reasoning } = transcript;
+  const isThought = at === 'reasoning' && content === '' && continuing.continuesThought;
+  if (calls.length > 0 || (at !== 'text' && !isThought)) return 'no_text';
+  return (isThought ? reasoning : content).isWellFormed() ? null : 'half_character';
+}
+
+/** Whether the request is one of the Messages API. */
+const isMessage = ({ endpoint }: ChatRequest) => endpoint.vendor === 'anthropic';
+
+function flagsFor(prefill: Continuing['prefill']): Readonly<Record<string, string>> {
+  if (prefill !== 'continue_final_message') return {};
+  return { continue_final_message: 'true', add_generation_prompt: 'false' };
+}
+
 type Body = Pick<ChatRequest, 'bytes' | 'members'>;
 
 function isConstrained({ bytes, members }: Body): boolean {
-  const format = smallValueOf(bytes, members, 'response_format') ?? null;
+  const [format, output] = smallValuesOf(bytes, members, ['response_format', 'output_config']);
   const isFree =
-    typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
+    isFreeFormat(format) && typeof output !== 'symbol' && isFreeFormat(memberOf(output, 'format'));
   return !isFree || members.some((member) => isConstraint(bytes, member));
+}
+
+function isFreeFormat(format: unknown): boolean {
+  return typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
+}
+
+function isThinking({ bytes, members }: Body): boolean {
+  const thinking = smallValueOf(bytes, members, 'thinking');
+  return isObject(thinking) && thinking['type'] !== 'disabled';
 }
 
 function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
@@ -138,23 +215,40 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
     : { partial, blanks: text.slice(partial.length) };
 }
 
+/** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
+function partialFields(
+  prefill: Continuing['prefill'],
+  { text, thought }: Said,
+): Readonly<Record<string, string>> {
+  return {
+    content: JSON.stringify(text),
+    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
+    ...(prefill === 'prefix' && { prefix: 'true' }),
+  };
+}
+
+/** The content of a message of the Messages API, as JSON. */
+function messageContent({ text, thought }: Said): string {
+  if (thought === '') return JSON.stringify(text);
+  const thinking = { type: 'thinking', thinking: thought, signature: '' };
+  return JSON.stringify(text === '' ? [thinking] : [thinking, { type: 'text', text }]);
+}
+
 /** The `messages` with the partial answer as their last. */
 function withPartial(
   bytes: Buffer,
   { messages, last }: { readonly messages: Span; readonly last: Span },
-  answer: { readonly partial: string; readonly isOwn: boolean; readonly prefill: Prefill },
+  { fields, isOwn }: { readonly fields: Readonly<Record<string, string>>; readonly isOwn: boolean },
 ): string {
-  const prefix = answer.prefill === 'prefix' ? { prefix: 'true' } : {};
-  const content = JSON.stringify(answer.partial);
   const before = (end: number) => bytes.toString('utf8', messages.start, end);
   const after = bytes.toString('utf8', last.end, messages.end);
-  if (answer.isOwn) {
+  if (isOwn) {
     const message = bytes.subarray(last.start, last.end);
-    const values = { content, ...prefix };
-    return before(last.start) + withMembers(message, topLevelMembers(message), values) + after;
+    return before(last.start) + withMembers(message, topLevelMembers(message), fields) + after;
   }
-  const flag = answer.prefill === 'prefix' ? ',"prefix":true' : '';
-  return `${before(last.end)},{"role":"assistant","content":${content}${flag}}${after}`;
+  const members = Object.entries({ role: '"assistant"', ...fields });
+  const message = members.map(([key, value]) => `"${key}":${value}`).join(',');
+  return `${before(last.end)},{${message}}${after}`;
 }
 
 /** Sent tokens count towards the caller's limit; at least one must be left to request. */

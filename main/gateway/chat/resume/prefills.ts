@@ -7,6 +7,7 @@ import { fetchModelList } from '../../upstream/fetch-models.ts';
 import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,
+  continuingMessage,
   continuingOf,
   prefillAt,
   type PrefillFacts,
@@ -76,15 +77,18 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
     if (list.known.size === 0) list.until = clock.ticks() + UNKNOWN_FOR_MS;
   }
 
-  function continuing(id: UpstreamId, model: string, facts: PrefillFacts): Continuing | null {
-    const ownedBy = facts.ownedBy ?? ownerOf(model, lists.get(id)?.known);
-    return continuingOf({ ...facts, ownedBy });
+  function known(id: UpstreamId, model: string, facts: PrefillFacts): PrefillFacts {
+    return { ...facts, ownedBy: facts.ownedBy ?? ownerOf(model, lists.get(id)?.known) };
   }
 
   return {
     of(call) {
-      const isRefused = clock.ticks() < (refusals.get(keyOf(call)) ?? 0);
-      return isRefused ? null : continuing(call.upstream, call.model, call.prefill);
+      if (clock.ticks() < (refusals.get(keyOf(call)) ?? 0)) return null;
+      const { upstream, model, prefill, endpoint } = call;
+      const facts = known(upstream, model, prefill);
+      return endpoint.vendor === 'anthropic'
+        ? continuingMessage(facts, model)
+        : continuingOf(facts);
     },
     async learn(candidates) {
       const readings = candidates.map(({ upstream }) =>
@@ -92,7 +96,7 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
       );
       for (const [index, { upstream, model }] of candidates.entries()) {
         await readings[index];
-        if (continuing(upstream.id, model, upstream.prefill) !== null) return;
+        if (continuingOf(known(upstream.id, model, upstream.prefill)) !== null) return;
       }
     },
     refused(call) {
@@ -114,8 +118,8 @@ function needsList({ prefill: { setting, address } }: RemoteUpstream): boolean {
   );
 }
 
-function keyOf({ upstream, provider, model, prefill }: UpstreamCall): string {
-  return `${upstream} ${provider ?? ''} ${prefill.setting} ${model}`;
+function keyOf({ upstream, provider, model, prefill, endpoint }: UpstreamCall): string {
+  return `${upstream} ${provider ?? ''} ${prefill.setting} ${endpoint.upstreamPath} ${model}`;
 }
 
 /** A list may omit aliases and adapters: then one owner of all its models is enough. */

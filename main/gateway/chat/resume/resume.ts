@@ -10,7 +10,7 @@ import type { RequestContext } from '../../routing/router.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { askingForUsage, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
+import { askingFor, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
@@ -28,14 +28,15 @@ export interface BrokenAnswer {
   readonly request: ChatRequest;
   /** The dispatch of its last part. */
   readonly source: Dispatch;
-  /** The source was asked to continue and seems to have begun the answer from the start. */
-  readonly hasRestarted: boolean;
+  /** The call of the source that was asked to continue and seems to have begun the answer from the start; null for none. */
+  readonly restarted: UpstreamCall | null;
   readonly plan: FallbackPlan;
   readonly sent: readonly Buffer[];
 }
 
 export type ResumedAnswer = AnsweredCall & {
   readonly dispatch: Dispatch;
+  readonly transcript: Transcript;
   readonly mode: SpliceMode['kind'];
   /** Turns its events into the rest of the answer. */
   readonly splice: Splice;
@@ -51,7 +52,7 @@ const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
  * or, where the request is deterministic, to repeat it. The sent bytes are parsed here and not before.
  */
 export async function resumeAnswer(
-  { request, source, hasRestarted, plan, sent }: BrokenAnswer,
+  { request, source, restarted, plan, sent }: BrokenAnswer,
   context: RequestContext,
   deps: ResumeDeps,
 ): Promise<ResumeResult> {
@@ -59,8 +60,8 @@ export async function resumeAnswer(
   const transcript = await readTranscriptInTurns(sent);
   const resumer =
     transcript.kind === 'transcript' ? createResumer(request, transcript, context, deps) : null;
-  if (hasRestarted) {
-    deps.prefills.refused(broken);
+  if (restarted !== null) {
+    deps.prefills.refused(restarted);
     const repeated = (await resumer?.repeat(source)) ?? NOT_RESUMED;
     if (repeated.kind === 'answered' || repeated.kind === 'cancelled') return repeated;
   }
@@ -145,6 +146,8 @@ function asFallback(failure: Failure): Failure {
 
 /** A request for the rest of the answer. */
 interface ResumeRequest {
+  /** In the form that is asked for: the caller's own, or a chat completion. */
+  readonly call: UpstreamCall;
   readonly body: Buffer;
   readonly mode: AnswerMode;
   readonly splice: SpliceMode;
@@ -154,7 +157,7 @@ type ResumeEnd = ResumeResult | Extract<AttemptOutcome, { readonly kind: 'failed
 
 interface Resumer {
   canResume(call: UpstreamCall): boolean;
-  /** Asks to continue; an upstream that refuses is asked to repeat where the request is deterministic. */
+  /** Asks to continue; an upstream that refuses is asked in another way, if there is one. */
   resume(dispatch: Dispatch): Promise<ResumeEnd>;
   /** Calls the same upstream again; its circuit is asked for a new permit. */
   repeat(dispatch: Dispatch): Promise<ResumeEnd>;
@@ -173,33 +176,30 @@ function createResumer(
 
   /** In order of preference. */
   function requestsFor(call: UpstreamCall): readonly ResumeRequest[] {
-    if (sameForm(call) === null) return [];
-    const requests = cached.get(call) ?? [...continuationFor(call), ...repetitionFor(call)];
+    const known = cached.get(call);
+    if (known !== undefined) return known;
+    const forms = formsOf(call, request);
+    const requests = [...forms.flatMap(continuationFor), ...forms.flatMap(repetitionFor)];
     // Not cached where there is none: its engine may be known by the next time.
     if (requests.length > 0) cached.set(call, requests);
     return requests;
   }
 
-  /** The call as a chat completion if the broken one was. */
-  function sameForm(call: UpstreamCall): UpstreamCall | null {
-    if (call.request === request) return call;
-    const other = call.inChat();
-    return other?.request === request ? other : null;
-  }
-
   function continuationFor(call: UpstreamCall): readonly ResumeRequest[] {
     const continuing = deps.prefills.of(call);
     if (continuing === null) return [];
-    const { prefill, echo } = continuing;
-    const body = continuedBody(request, { model: modelOf(call), prefill, transcript });
+    const body = continuedBody(call.request, { model: modelOf(call), continuing, transcript });
     if (body.kind === 'not_possible') return [];
-    const { bytes, partial, blanks } = body;
-    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', partial, blanks, echo } }];
+    const { kind: _, bytes, ...continuation } = body;
+    const { echo } = continuing;
+    const splice = { kind: 'continued', ...continuation, echo } as const;
+    return [{ call, body: bytes, mode: 'rest', splice }];
   }
 
   function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {
-    const body = bodyFor(request, modelOf(call), { forStream: false, forUsage: false });
-    return canRepeat ? [{ body, mode: 'relay', splice: { kind: 'repeated' } }] : [];
+    if (!canRepeat) return [];
+    const body = bodyFor(call.request, modelOf(call), NOTHING_MORE);
+    return [{ call, body, mode: 'relay', splice: { kind: 'repeated' } }];
   }
 
   async function send(
@@ -207,63 +207,78 @@ function createResumer(
     admitted: AdmittedCall,
     resumeRequest: ResumeRequest,
   ): Promise<ResumeEnd> {
-    const call = sameForm(admitted.call) ?? admitted.call;
-    const rest = { ...admitted, call: withRequest(call, resumeRequest) };
+    const rest = { ...admitted, call: withRequest(resumeRequest) };
     const outcome = await callUpstream(rest, attemptContext, deps);
     if (outcome.kind !== 'answered') return outcome;
-    const { splice } = resumeRequest;
-    const mode = withJsonEcho(splice, outcome.seen);
-    const { includeUsage } = request;
-    return {
-      ...outcome,
-      dispatch,
-      mode: splice.kind,
-      splice: createSplice(transcript, { mode, includeUsage }),
-    };
+    const mode = withJsonEcho(resumeRequest.splice, outcome.seen);
+    const splice = createSplice(transcript, mode);
+    return { ...outcome, dispatch, transcript, mode: mode.kind, splice };
   }
 
-  async function repeat(dispatch: Dispatch): Promise<ResumeEnd> {
+  async function sendAgain(dispatch: Dispatch, resumeRequest: ResumeRequest): Promise<ResumeEnd> {
     const { call, permits } = dispatch.admitted;
-    const [repetition] = repetitionFor(call);
-    if (repetition === undefined) return NOT_RESUMED;
     const admission = deps.circuits.admitRetry(permits.own.id, call, context.epoch);
     if (admission.kind === 'excluded') return NOT_RESUMED;
     const own = { id: permits.own.id, permit: admission.permit };
-    return send(dispatch, { call, permits: { ...permits, own }, at: admission.at }, repetition);
+    const admitted = { call, permits: { ...permits, own }, at: admission.at };
+    return send(dispatch, admitted, resumeRequest);
   }
 
   return {
     canResume: (call) => requestsFor(call).length > 0,
-    repeat,
+    async repeat(dispatch) {
+      const [repetition] = formsOf(dispatch.admitted.call, request).flatMap(repetitionFor);
+      return repetition === undefined ? NOT_RESUMED : sendAgain(dispatch, repetition);
+    },
     async resume(dispatch) {
-      const { call } = dispatch.admitted;
-      const [preferred] = requestsFor(call);
-      if (preferred === undefined) return NOT_RESUMED;
-      const end = await send(dispatch, dispatch.admitted, preferred);
-      const isRefused = end.kind === 'failed' && PREFILL_REFUSALS.has(end.failure.reason);
-      if (preferred.splice.kind === 'repeated' || !isRefused) return end;
-      deps.prefills.refused(call);
-      const repeated = await repeat(dispatch);
-      return repeated.kind === 'not_resumed' ? end : repeated;
+      let end: ResumeEnd = NOT_RESUMED;
+      for (const asked of requestsFor(dispatch.admitted.call)) {
+        const next: ResumeEnd =
+          end === NOT_RESUMED
+            ? await send(dispatch, dispatch.admitted, asked)
+            : await sendAgain(dispatch, asked);
+        if (next.kind === 'not_resumed') return end;
+        end = next;
+        if (!isAskedOtherwise(asked, end)) return end;
+        deps.prefills.refused(asked.call);
+      }
+      return end;
     },
   };
+}
+
+/** The forms in which an upstream can be asked for the rest, first that in which the answer was asked for. */
+function formsOf(call: UpstreamCall, begun: ChatRequest): readonly UpstreamCall[] {
+  const forms = [call, call.inChat()].filter((form) => form !== null);
+  return forms
+    .filter(({ request }) => request.endpoint.isResumable)
+    .toSorted((a, b) => Number(b.request === begun) - Number(a.request === begun));
 }
 
 /** From engines that accept no partial answer; a prompt that is too long has a reason of its own. */
 const PREFILL_REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
 
+/** Whether the upstream may still take another request for the same: it lacks the endpoint, or does not continue. */
+function isAskedOtherwise({ splice }: ResumeRequest, end: ResumeEnd): boolean {
+  if (end.kind !== 'failed') return false;
+  const { reason } = end.failure;
+  return reason === 'unsupported' || (splice.kind === 'continued' && PREFILL_REFUSALS.has(reason));
+}
+
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
+const NOTHING_MORE = { forStream: false, forUsage: false, forStop: false };
+
 /** Its answer is spliced first and translated afterwards, if at all. */
-function withRequest(call: UpstreamCall, { body, mode }: ResumeRequest): UpstreamCall {
+function withRequest({ call, body, mode }: ResumeRequest): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
-    const asks = call.asksForUsage && !made.has('without_usage');
-    return {
-      ...call.write(NO_CHANGE),
-      body: adjustedBody(asks ? askingForUsage(body) : body, made),
-    };
+    const forUsage = call.asksForUsage && !made.has('without_usage');
+    const asking = askingFor(body, { forUsage, forStop: call.asksForStop });
+    return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made) };
   };
-  return { ...call, translator: null, mode, promptBytes: body.length, write };
+  // Another form of it would ask for the whole answer.
+  const inChat = () => null;
+  return { ...call, translator: null, mode, promptBytes: body.length, write, inChat };
 }
 
 const NO_CHANGE: ReadonlySet<Adjustment> = new Set();

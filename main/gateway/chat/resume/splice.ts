@@ -1,16 +1,21 @@
 import { isObject } from '#shared/objects.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
+import { endOf } from '../../protocols/chat/finish.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
+import { createMessageChunks, type MessageChunks } from '../../translation/messages/chunks.ts';
 import {
   dataOf,
+  DONE_EVENT,
   eventsOf,
   eventWith,
   type Frames,
   framesOf,
   isNamedError,
 } from '../../upstream/sse.ts';
+import { continuedUsage } from './continued-usage.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
-import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
+import { contentOf, keptOf } from './deltas.ts';
+import { type Transcript, withoutIdentity } from './transcript.ts';
 
 /** The part of the second stream that is sent to the caller. */
 type Spliced =
@@ -23,16 +28,20 @@ export interface Splice {
   push(frames: Frames): Spliced;
 }
 
-/** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
-export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
-  const chunks = createChunkSplice(transcript, plan);
+/**
+ * The rest is chunks of a chat completion, also where the second stream is a message of the Messages API. Comments, errors
+ * and `[DONE]` pass unchanged: the relay inspects the result.
+ */
+export function createSplice(transcript: Transcript, mode: SpliceMode): Splice {
+  const chunks = createChunkSplice(transcript, mode);
+  const message = createMessageChunks();
   let diverged: Spliced | null = null;
   return {
     push(frames) {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
-        const spliced = spliceEvent(event, chunks);
+        const spliced = spliceEvent(event, chunks, message);
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
@@ -42,36 +51,42 @@ export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
 }
 
 /** The events that replace one of the second stream, or how that one differs. */
-function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+function spliceEvent(
+  event: Buffer,
+  chunks: ChunkSplice,
+  message: MessageChunks,
+): readonly Buffer[] | string {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '' || isNamedError(event)) return [event];
-  if (data === '[DONE]') return spliceEnd(event, chunks);
-  const chunk = parseJson(data);
+  if (data === '[DONE]') return spliceEnd(chunks);
+  const value = parseJson(data);
   // The relay drops unreadable events too; missing text then shows as a difference.
-  if (!isObject(chunk))
+  if (!isObject(value))
     return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
-  if (errorIn(chunk) !== null) return [event];
+  if (errorIn(value) !== null) return [event];
+  const isTyped = typeof value['type'] === 'string';
+  const chunk = isTyped ? message.read(value) : value;
+  if (chunk === null) return [];
+  if (chunk === 'end') return spliceEnd(chunks);
   const spliced = chunks.take(chunk);
-  return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);
+  if (spliced.kind === 'diverged') return spliced.detail;
+  return written(isTyped ? NO_LINES : event, spliced.chunk);
 }
 
-function spliceEnd(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+const NO_LINES = Buffer.alloc(0);
+const DONE = Buffer.from(DONE_EVENT);
+
+function spliceEnd(chunks: ChunkSplice): readonly Buffer[] | string {
   const spliced = chunks.end();
   if (spliced.kind === 'diverged') return spliced.detail;
-  const last = written(Buffer.alloc(0), spliced.chunk);
-  return typeof last === 'string' ? last : [...last, event];
+  const last = written(NO_LINES, spliced.chunk);
+  return typeof last === 'string' ? last : [...last, DONE];
 }
 
 function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string {
   if (chunk === null) return [];
   const json = writeJson(chunk);
   return json === null ? 'the new answer is nested too deep' : [eventWith(event, json)];
-}
-
-export interface SplicePlan {
-  readonly mode: SpliceMode;
-  /** The caller requested the usage, which must add up over both streams. */
-  readonly includeUsage: boolean;
 }
 
 type Chunk = Readonly<Record<string, unknown>>;
@@ -89,19 +104,21 @@ interface ChunkSplice {
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
 
-function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplice {
-  const text = createTextSplice(transcript, plan.mode);
+function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplice {
+  const text = createTextSplice(transcript, mode);
   let hasRole = transcript.hasRole;
 
   function usageOf(usage: unknown): unknown {
-    const isPartial = plan.mode.kind === 'continued' && plan.includeUsage;
-    return isPartial ? continuedUsage(usage, transcript.contentEvents) : usage;
+    if (mode.kind === 'repeated') return usage;
+    const { tokens, prompt } = transcript;
+    const sent = tokens.content + tokens.reasoning;
+    return continuedUsage(usage, { sent, held: mode.heldTokens, prompt });
   }
 
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
     const { delta: given, ...others } = choice;
     const delta = isObject(given) ? given : {};
-    const isLast = (others['finish_reason'] ?? null) !== null;
+    const isLast = endOf(others['finish_reason']) !== null;
     const taken = text.take(delta, isLast);
     if (taken.kind === 'diverged') return taken;
 
@@ -138,22 +155,4 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
 /** Only answers with one choice are resumed. */
 function isFirstChoice(choice: unknown): choice is Chunk {
   return isObject(choice) && (choice['index'] ?? 0) === 0;
-}
-
-/**
- * The usage of the whole answer from that of its continuation, where the text sent before counted as prompt.
- * `sentTokens` is an estimate.
- */
-function continuedUsage(usage: unknown, sentTokens: number): unknown {
-  if (!isObject(usage)) return usage;
-  const { prompt_tokens: prompt, completion_tokens: completion } = usage;
-  if (typeof prompt !== 'number' || typeof completion !== 'number') return usage;
-  const promptTokens = Math.max(0, prompt - sentTokens);
-  const completionTokens = completion + sentTokens;
-  return {
-    ...usage,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-  };
 }

@@ -1,11 +1,25 @@
-import type { Echo } from '../../upstream/upstreams.ts';
-import { beyondText, contentOf, type Delta, reasoningOf, type Transcript } from './transcript.ts';
+import { type CallsGate, createCallsGate } from './calls-splice.ts';
+import { beyondText, callsOf, contentOf, type Delta, reasoningOf } from './deltas.ts';
+import {
+  type Continuation,
+  createBlanksGate,
+  createContinuingGate,
+  createRepeatGate,
+  OPEN_GATE,
+  SHUT_GATE,
+  type TextGate,
+} from './text-gates.ts';
+import type { Transcript } from './transcript.ts';
 
 /** How the second stream was requested. */
 export type SpliceMode =
-  /** To continue the partial answer. */
-  | ({ readonly kind: 'continued' } & Continuation)
-  /** The same request again: the answer must begin with the text that was sent. */
+  /** To continue the partial answer: its text, or its thought. */
+  | ({
+      readonly kind: 'continued';
+      readonly part: 'text' | 'thought';
+      readonly heldTokens: number;
+    } & Continuation)
+  /** The same request again: the answer must begin with what was sent. */
   | { readonly kind: 'repeated' };
 
 /** The second stream is not the same answer. */
@@ -14,30 +28,54 @@ export interface Diverged {
   readonly detail: string;
 }
 
-/** Text that was not sent before. */
-interface NewText {
+/** What was not sent before. */
+interface NewParts {
   readonly kind: 'new';
   readonly content: string;
   readonly reasoning: string;
+  readonly calls: readonly Delta[];
 }
 
-/** Finds the new text in the second stream. */
+/** Finds what is new in the second stream. */
 interface TextSplice {
   /** `isLast`: the chunk has a finish reason. */
-  take(delta: Delta, isLast: boolean): NewText | Diverged;
+  take(delta: Delta, isLast: boolean): NewParts | Diverged;
   /** At the end of the stream: the text that was held back. */
-  end(): NewText | Diverged;
+  end(): NewParts | Diverged;
 }
 
 const differs = (how: string): Diverged => ({ kind: 'diverged', detail: `the new answer ${how}` });
 
 export function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice {
-  const { content, reasoning } = gatesFor(transcript, mode);
-  const isPast = () => content.isPast() && reasoning.isPast();
+  const { content, reasoning, calls } = gatesFor(transcript, mode);
+  const isTextPast = () => content.isPast() && reasoning.isPast();
+  const hasCalls = transcript.calls.length > 0;
+  let said: 'nothing' | 'thoughts' | 'answer' = 'nothing';
 
-  function end(): NewText | Diverged {
-    if (!isPast()) return differs('ends before what was sent does');
-    return { kind: 'new', content: content.release(), reasoning: '' };
+  /** The new thought and text of a delta, or how it differs. */
+  function takeTexts(delta: Delta): Pick<NewParts, 'content' | 'reasoning'> | string {
+    const wasPast = content.isPast();
+    const newReasoning = reasoning.take(reasoningOf(delta));
+    const newContent = content.take(contentOf(delta));
+    if (newReasoning === null || newContent === null)
+      return mode.kind === 'repeated' ? 'differs from what was sent' : 'says again what was sent';
+    if (newReasoning !== '' && !wasPast) return 'reasons further than what was sent';
+    if (newContent !== '' && !isTextPast()) return 'reasons less than what was sent';
+    if (hasCalls && newReasoning + newContent !== '') return 'says more than what was sent';
+    return { content: newContent, reasoning: newReasoning };
+  }
+
+  function noteKind(delta: Delta): void {
+    if (contentOf(delta) !== '' || callsOf(delta).length > 0) said = 'answer';
+    else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
+  }
+
+  function end(): NewParts | Diverged {
+    if (!isTextPast() || !calls.isPast()) return differs('ends before what was sent does');
+    // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
+    if (mode.kind === 'continued' && mode.part === 'text' && said === 'thoughts')
+      return differs('reasons instead of going on');
+    return { kind: 'new', content: content.release(), reasoning: '', calls: [] };
   }
 
   return {
@@ -46,166 +84,40 @@ export function createTextSplice(transcript: Transcript, mode: SpliceMode): Text
       const beyond = beyondText(delta);
       // The caller was sent strings, and clients cannot append a list to a string.
       if (beyond === 'content_parts') return differs('comes as a list of parts');
-      const wasPast = content.isPast();
-      const newReasoning = reasoning.take(reasoningOf(delta));
-      const newContent = content.take(contentOf(delta));
-      if (newReasoning === null || newContent === null) {
-        return differs(
-          mode.kind === 'repeated' ? 'differs from what was sent' : 'says again what was sent',
-        );
-      }
-      if (newReasoning !== '' && !wasPast) return differs('reasons further than what was sent');
-      if (newContent !== '' && !isPast()) return differs('reasons less than what was sent');
+      const texts = takeTexts(delta);
+      if (typeof texts === 'string') return differs(texts);
+      noteKind(delta);
       const isOver = isLast || beyond !== null;
+      const pieces = callsOf(delta);
+      const isTextOver = isOver || pieces.length > 0;
+      if (isTextOver && !isTextPast()) return differs('ends before what was sent does');
+      const held = isTextOver ? content.release() : '';
+      const newCalls = calls.take(pieces);
+      if (newCalls === null) return differs('calls other tools than what was sent');
       const last = isOver ? end() : null;
       if (last?.kind === 'diverged') return last;
-      return { kind: 'new', content: newContent + (last?.content ?? ''), reasoning: newReasoning };
+      return { kind: 'new', ...texts, content: texts.content + held, calls: newCalls };
     },
   };
 }
 
-function gatesFor(
-  transcript: Transcript,
-  mode: SpliceMode,
-): { readonly content: TextGate; readonly reasoning: TextGate } {
+interface Gates {
+  readonly content: TextGate;
+  readonly reasoning: TextGate;
+  readonly calls: CallsGate;
+}
+
+function gatesFor(transcript: Transcript, mode: SpliceMode): Gates {
   if (mode.kind === 'repeated') {
     return {
       content: createRepeatGate(transcript.content),
       reasoning: createRepeatGate(transcript.reasoning),
+      calls: createCallsGate(transcript.calls),
     };
   }
+  const calls = createCallsGate([]);
+  if (mode.part === 'thought')
+    return { content: OPEN_GATE, reasoning: createBlanksGate(mode.blanks), calls };
   // Reasoning comes before the text, which has begun.
-  return { content: createContinuingGate(mode, transcript.content), reasoning: SHUT_GATE };
-}
-
-/** Passes the part of the second stream's text that was not sent before. */
-interface TextGate {
-  /** The part of `text` to send; null if the answer differs. */
-  take(text: string): string | null;
-  /** Whether everything that must be repeated has been. */
-  isPast(): boolean;
-  /** Returns the text that is held back, at the end of the stream. */
-  release(): string;
-}
-
-/** A shorter text may be repeated in one piece by chance, as a token that occurs twice. */
-const MIN_ECHO_CHARS = 16;
-
-const SHUT_GATE: TextGate = { take: () => '', isPast: () => true, release: () => '' };
-
-/** Drops the repetition of `sent`; a text that differs is rejected. */
-function createRepeatGate(sent: string): TextGate {
-  let at = 0;
-  return {
-    take(text) {
-      const expected = sent.slice(at, at + text.length);
-      if (!text.startsWith(expected)) return null;
-      at += expected.length;
-      return text.slice(expected.length);
-    },
-    isPast: () => at === sent.length,
-    release: () => '',
-  };
-}
-
-interface Continuation {
-  /** The partial answer in the request. */
-  readonly partial: string;
-  /** White space that was sent after it. */
-  readonly blanks: string;
-  readonly echo: Echo;
-}
-
-/**
- * Passes what continues `partial` and the blanks. `sent` is the answer so far; where the caller's own prefill
- * precedes it, it is shorter than `partial`, and may be echoed by itself.
- */
-function createContinuingGate({ partial, blanks, echo }: Continuation, sent: string): TextGate {
-  const blanksGate = createBlanksGate(blanks);
-  if (echo === 'never') return blanksGate;
-  const texts = new Set([partial, sent.trimEnd() || partial]);
-  return [...texts]
-    .map((text) => createEchoGate(text, echo === 'always'))
-    .reduceRight(chain, blanksGate);
-}
-
-/** What `first` passes goes through `next`. */
-function chain(next: TextGate, first: TextGate): TextGate {
-  return {
-    take(text) {
-      const rest = first.take(text);
-      return rest === null ? null : next.take(rest);
-    },
-    isPast: () => true,
-    release: () => (next.take(first.release()) ?? '') + next.release(),
-  };
-}
-
-/**
- * Drops an echo of `partial`: a first piece that is all of it. Equal text in several pieces is either the answer
- * begun from the start, which is rejected, or an answer that repeats itself, which is assumed only where `partial` is
- * periodic. Text with just the same beginning is passed whole, with a delay.
- */
-function createEchoGate(partial: string, isExpected: boolean): TextGate {
-  /** Length of the part of `partial` that is held back; null once it is decided. */
-  let held: number | null = 0;
-
-  function release(): string {
-    const text = partial.slice(0, held ?? 0);
-    held = null;
-    return text;
-  }
-
-  function afterWhole(text: string): string | null {
-    const before = release();
-    const isOnePiece = before === '' && text === partial;
-    const repeatsItself = isPeriodic(partial);
-    if (isOnePiece && (isExpected || (partial.length >= MIN_ECHO_CHARS && !repeatsItself)))
-      return '';
-    return repeatsItself && !isOnePiece ? before + text : null;
-  }
-
-  return {
-    take(text) {
-      if (held === null || text === '') return text;
-      const expected = partial.slice(held, held + text.length);
-      if (!text.startsWith(expected)) return release() + text;
-      if (held + expected.length === partial.length) return afterWhole(text);
-      held += expected.length;
-      return '';
-    },
-    isPast: () => true,
-    release,
-  };
-}
-
-/** Drops as much of `blanks` as is repeated. */
-function createBlanksGate(blanks: string): TextGate {
-  let at = 0;
-  return {
-    take(text) {
-      let repeated = 0;
-      while (repeated < text.length && at < blanks.length && text[repeated] === blanks[at]) {
-        repeated += 1;
-        at += 1;
-      }
-      if (repeated < text.length) at = blanks.length;
-      return text.slice(repeated);
-    },
-    isPast: () => true,
-    release: () => '',
-  };
-}
-
-/** Whether a text is a repetition of a shorter one, at least two of them; the last may be incomplete. */
-function isPeriodic(text: string): boolean {
-  // The failure function of Knuth, Morris and Pratt: for each prefix, its longest border.
-  const ends = new Uint32Array(text.length);
-  let length = 0;
-  for (let at = 1; at < text.length; at += 1) {
-    while (length > 0 && text[at] !== text[length]) length = ends[length - 1] ?? 0;
-    if (text[at] === text[length]) length += 1;
-    ends[at] = length;
-  }
-  return text.length > 1 && 2 * (text.length - length) <= text.length;
+  return { content: createContinuingGate(mode, transcript.content), reasoning: SHUT_GATE, calls };
 }

@@ -1,9 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../../platform/json.ts';
+import { memberOf, parseJson } from '../../../platform/json.ts';
+import { callPieceOf } from '../../protocols/chat/calls.ts';
 import { endOf } from '../../protocols/chat/finish.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
+import {
+  type BegunBlocks,
+  createMessageChunks,
+  type MessageChunks,
+} from '../../translation/messages/chunks.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
+import {
+  beyondText,
+  type BeyondText,
+  callsOf,
+  contentOf,
+  type Delta,
+  reasoningOf,
+} from './deltas.ts';
 
 /** The sent part of an answer that broke off and can be resumed. */
 export interface Transcript {
@@ -14,12 +28,38 @@ export interface Transcript {
   /** The text of the first event with any. */
   readonly firstContent: string;
   readonly reasoning: string;
+  readonly calls: readonly SentCall[];
+  /** What it was at when it broke off. */
+  readonly at: 'reasoning' | 'text' | 'calls';
   readonly hasRole: boolean;
-  /**
-   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Blank ones at
-   * the end are not counted, as they are generated again.
-   */
-  readonly contentEvents: number;
+  readonly tokens: SentTokens;
+  /** What the stream itself has told of its prompt; null for nothing. */
+  readonly prompt: ToldPrompt | null;
+  /** Of an answer that began as a message of the Messages API; null for others. */
+  readonly blocks: BegunBlocks | null;
+}
+
+/** A tool call, as far as it was sent. */
+export interface SentCall {
+  /** Null if it came without one, in one piece. */
+  readonly index: number | string | null;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+export interface ToldPrompt {
+  readonly tokens: number;
+  readonly cached: number;
+}
+
+/**
+ * An estimate, as engines send about one token an event. Blank ones at the end are not counted, as they are generated
+ * again.
+ */
+export interface SentTokens {
+  readonly content: number;
+  /** With its tags, which are no events. */
+  readonly reasoning: number;
 }
 
 /** Why an answer cannot be resumed. */
@@ -27,9 +67,7 @@ interface NotResumable {
   readonly kind: 'not_resumable';
   readonly reason:
     | BeyondText
-    /** It was still reasoning, which no engine continues from its middle. */
-    | 'reasoning'
-    /** No text was sent. */
+    /** No text or call was sent. */
     | 'nothing'
     | 'unreadable'
     | 'several_choices'
@@ -52,19 +90,37 @@ const IDENTITY_FIELDS = [
   'provider',
 ];
 
+interface DraftCall extends SentCall {
+  arguments: string;
+}
+
 interface Draft {
   head: Record<string, unknown> | null;
   content: string;
   firstContent: string;
   reasoning: string;
-  isReasoning: boolean;
+  /** By index; one without is its own key. */
+  readonly calls: Map<unknown, DraftCall>;
+  at: Transcript['at'];
   hasRole: boolean;
   contentEvents: number;
+  reasoningEvents: number;
   /** Number of last events with white space only. */
   blankEvents: number;
+  prompt: ToldPrompt | null;
+  readonly message: MessageChunks;
 }
 
-/** Reads the events that were sent, by the first upstream and by those that resumed. */
+/**
+ * The two tags around a thought and the line break behind each, as Qwen3 writes them and llama.cpp keeps them to itself.
+ * Others have fewer, but one too few would exceed the caller's limit.
+ */
+const THOUGHT_TAGS = 4;
+
+/**
+ * Reads the events that were sent, by the first upstream and by those that resumed: chunks of a chat completion, or the
+ * events of a message.
+ */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
   const reading = readParts(sent);
   for (;;) {
@@ -97,10 +153,14 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     content: '',
     firstContent: '',
     reasoning: '',
-    isReasoning: false,
+    calls: new Map(),
+    at: 'text',
     hasRole: false,
     contentEvents: 0,
+    reasoningEvents: 0,
     blankEvents: 0,
+    prompt: null,
+    message: createMessageChunks(),
   };
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
@@ -112,10 +172,22 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     const obstacle = addEvent(draft, event);
     if (obstacle !== null) return notResumable(obstacle);
   }
-  if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, firstContent, reasoning, hasRole, contentEvents } = draft;
-  if (head === null || content === '') return notResumable('nothing');
-  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
+  return transcriptOf(draft);
+}
+
+function transcriptOf(draft: Draft): Transcript | NotResumable {
+  const { head, content, firstContent, reasoning, at, hasRole, prompt, message } = draft;
+  const calls = [...draft.calls.values()];
+  const isEmpty = content === '' && reasoning === '' && calls.length === 0;
+  if (head === null || isEmpty) return notResumable('nothing');
+  const isOpen = at === 'reasoning' && content === '';
+  const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
+  const tokens = {
+    content: draft.contentEvents,
+    reasoning: reasoning === '' ? 0 : draft.reasoningEvents + tags,
+  };
+  const said = { content, firstContent, reasoning, calls, at, hasRole, tokens };
+  return { kind: 'transcript', head, ...said, prompt, blocks: message.blocks() };
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -136,15 +208,29 @@ function addEvent(draft: Draft, event: Buffer): Obstacle | null {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '') return null;
   if (data === '[DONE]') return 'finished';
-  const chunk = parseJson(data);
-  if (!isObject(chunk) || errorIn(chunk) !== null) return 'unreadable';
-  const choices = chunk['choices'];
+  const value = parseJson(data);
+  if (!isObject(value) || errorIn(value) !== null) return 'unreadable';
+  const chunk = typeof value['type'] === 'string' ? draft.message.read(value) : value;
+  if (chunk === 'end') return 'finished';
+  return chunk === null ? null : addChunk(draft, chunk);
+}
+
+function addChunk(draft: Draft, chunk: Readonly<Record<string, unknown>>): Obstacle | null {
+  const { choices, usage } = chunk;
+  draft.prompt ??= promptOf(usage);
   if (!Array.isArray(choices) || choices.length === 0) return null;
   if (choices.length > 1) return 'several_choices';
   // Not before: Azure begins with a chunk without choices, and with an empty id.
   draft.head ??= identityOf(chunk);
   const [choice] = choices as readonly unknown[];
   return isObject(choice) ? addChoice(draft, choice) : 'unreadable';
+}
+
+function promptOf(usage: unknown): ToldPrompt | null {
+  const tokens = memberOf(usage, 'prompt_tokens');
+  const cached = memberOf(usage, 'prompt_tokens_details', 'cached_tokens');
+  if (typeof tokens !== 'number' || tokens === 0) return null;
+  return { tokens, cached: typeof cached === 'number' ? cached : 0 };
 }
 
 function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
@@ -162,72 +248,24 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
   if (typeof delta['role'] === 'string') draft.hasRole = true;
   if (content !== '' || reasoning !== '') {
     draft.blankEvents += 1;
-    draft.isReasoning = content === '';
+    draft.at = content === '' ? 'reasoning' : 'text';
   }
   if ((content + reasoning).trim() !== '') {
-    draft.contentEvents += draft.blankEvents;
+    if (draft.at === 'reasoning') draft.reasoningEvents += draft.blankEvents;
+    else draft.contentEvents += draft.blankEvents;
     draft.blankEvents = 0;
   }
+  for (const piece of callsOf(delta)) addCall(draft, piece);
   if (draft.content === '') draft.firstContent = content;
   draft.content += content;
   draft.reasoning += reasoning;
   return null;
 }
 
-/** The `delta` of a chunk's choice. */
-export type Delta = Readonly<Record<string, unknown>>;
-
-/** Content of a delta that is not text, and cannot be resumed from its middle. */
-type BeyondText = 'tool_call' | 'refusal' | 'audio' | 'content_parts';
-
-/** The text of a delta; empty without one. */
-export function contentOf(delta: Delta): string {
-  const { content } = delta;
-  return typeof content === 'string' ? content : '';
-}
-
-/** The reasoning of a delta; engines that know both names give the same text under each. */
-export function reasoningOf(delta: Delta): string {
-  const { reasoning_content: content, reasoning } = delta;
-  if (typeof content === 'string' && content !== '') return content;
-  return typeof reasoning === 'string' ? reasoning : '';
-}
-
-/** Null if a delta has text only. */
-export function beyondText(delta: Delta): BeyondText | null {
-  const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
-  if (isFilled(calls) || isObject(call)) return 'tool_call';
-  if (typeof refusal === 'string' && refusal !== '') return 'refusal';
-  if (isObject(audio)) return 'audio';
-  return isFilled(content) ? 'content_parts' : null;
-}
-
-const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
-
-/** The part of a delta to send. */
-interface Kept {
-  readonly content: string;
-  readonly reasoning: string;
-  readonly isRoleNew: boolean;
-}
-
-/** A delta with only that text and role, and its other fields. Null if it is empty. */
-export function keptOf(delta: Delta, kept: Kept): Delta | null {
-  const { role, content: _, reasoning, reasoning_content, reasoning_details, ...others } = delta;
-  const hasReasoning = kept.reasoning !== '';
-  const fields = {
-    role: kept.isRoleNew ? role : undefined,
-    content: kept.content === '' ? undefined : kept.content,
-    reasoning: hasReasoning && typeof reasoning === 'string' ? kept.reasoning : undefined,
-    reasoning_content:
-      hasReasoning && typeof reasoning_content === 'string' ? kept.reasoning : undefined,
-    reasoning_details: hasReasoning ? reasoning_details : undefined,
-    ...others,
-  };
-  return Object.values(fields).every(isBlank) ? null : fields;
-}
-
-function isBlank(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return true;
-  return Array.isArray(value) && value.length === 0;
+function addCall(draft: Draft, piece: Delta): void {
+  draft.at = 'calls';
+  const { index, name, arguments: json } = callPieceOf(piece);
+  const known = draft.calls.get(index ?? piece);
+  if (known === undefined) draft.calls.set(index ?? piece, { index, name, arguments: json });
+  else known.arguments += json;
 }

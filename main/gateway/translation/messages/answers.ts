@@ -1,9 +1,10 @@
 import type { Finish } from '../../protocols/chat/finish.ts';
-import { type AnswerPart, readChatAnswer, type Usage } from '../chat-answer.ts';
+import { type AnswerPart, readChatAnswer, type Stop, type Usage } from '../chat-answer.ts';
 import { anthropicError, NO_FINISH } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { type BlockEvent, MessageBlocks } from './blocks.ts';
+import { type BegunBlocks, NO_BLOCKS } from './chunks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
 
@@ -13,19 +14,23 @@ class MessageAnswer {
   readonly #exchange: TranslatedExchange;
   #model: string | null = null;
   #finish: Finish | null = null;
-  #stopSequence: string | null = null;
+  #stop: Stop | null = null;
   usage: Usage | null = null;
 
-  constructor(exchange: TranslatedExchange, emit: (event: BlockEvent) => void) {
+  constructor(
+    exchange: TranslatedExchange,
+    emit: (event: BlockEvent) => void,
+    begun: BegunBlocks = NO_BLOCKS,
+  ) {
     this.#exchange = exchange;
-    this.blocks = new MessageBlocks(exchange.id, emit);
+    this.blocks = new MessageBlocks(exchange.id, emit, begun);
   }
 
   /** Takes everything from a part except its deltas; the first part's model is in the first event. */
   note(part: AnswerPart): void {
     this.#model ??= part.model;
     this.#finish = part.finish ?? this.#finish;
-    this.#stopSequence = part.stopSequence ?? this.#stopSequence;
+    this.#stop = part.stop ?? this.#stop;
     this.usage = part.usage ?? this.usage;
   }
 
@@ -33,11 +38,12 @@ class MessageAnswer {
   finish(): Ending | null {
     if (this.#finish === null) return null;
     this.blocks.finish(this.#finish === 'length');
-    return endingOf(this.#finish, {
+    const said = {
       hasCalls: this.blocks.hasCalls(),
       hasRefusal: this.blocks.hasRefusal(),
-      stopSequence: this.#stopSequence,
-    });
+      stop: this.#stop,
+    };
+    return endingOf(this.#finish, said, this.#exchange.request);
   }
 
   object(content: readonly Block[], ending: Ending | null): object {
@@ -60,23 +66,34 @@ export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): 
   return { kind: 'answer', body: answer.object(collected.blocks(), ending) };
 }
 
-export function createMessageStream(exchange: TranslatedExchange): TranslatedStream {
-  return createTranslatedStream((emit) => messageSteps(exchange, emit));
+/** @param begun the blocks of a message that broke off, of which this is the rest */
+export function createMessageStream(
+  exchange: TranslatedExchange,
+  begun: BegunBlocks | null = null,
+): TranslatedStream {
+  return createTranslatedStream((emit) => messageSteps(exchange, emit, begun));
 }
 
-function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
+function messageSteps(
+  exchange: TranslatedExchange,
+  emit: Emit,
+  begun: BegunBlocks | null,
+): StreamSteps {
   let hasSent = false;
   const send: Emit = (event) => {
     hasSent = true;
     emit(event);
   };
-  const answer = new MessageAnswer(exchange, send);
+  const answer = new MessageAnswer(exchange, send, begun ?? undefined);
   return {
     note(part) {
       hasSent = false;
       answer.note(part);
     },
-    begin: () => send({ type: 'message_start', message: answer.object([], null) }),
+    begin() {
+      if (begun === null) send({ type: 'message_start', message: answer.object([], null) });
+      else answer.blocks.endOthers();
+    },
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
       // Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues.

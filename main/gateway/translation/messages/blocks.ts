@@ -6,6 +6,7 @@ import {
   isWholeCall,
   type PartialCall,
 } from '../partial-calls.ts';
+import type { BegunBlocks, OpenBlock } from './chunks.ts';
 import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
 
 /** A step of an answer. */
@@ -36,17 +37,36 @@ const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a J
  */
 export class MessageBlocks {
   readonly #emit: (event: BlockEvent) => void;
+  /** Blocks of a begun message that are not continued. */
+  readonly #unended: readonly OpenBlock[];
   readonly #calls;
   /** Calls that began while the open one was incomplete. */
   readonly #waiting = new Set<PartialCall>();
-  #open: Open | null = null;
-  #index = 0;
+  #open: Open | null;
+  #index: number;
   #hasRefusal = false;
   #problem: string | null = null;
 
-  constructor(exchangeId: string, emit: (event: BlockEvent) => void) {
+  /** @param begun the blocks of a message to be continued */
+  constructor(exchangeId: string, emit: (event: BlockEvent) => void, begun: BegunBlocks) {
+    const last = begun.open.at(-1);
+    const isGoingOn = last?.index === begun.next - 1 && last.kind !== 'signed';
     this.#emit = emit;
     this.#calls = createPartialCalls(exchangeId);
+    this.#unended = isGoingOn ? begun.open.slice(0, -1) : begun.open;
+    this.#open = isGoingOn && last.kind !== 'call' ? { kind: last.kind } : null;
+    this.#index = isGoingOn ? last.index : begun.next;
+    for (const { block, ...piece } of begun.calls) {
+      const added = this.#calls.add(piece);
+      if (added.kind === 'problem') this.#problem = added.problem;
+      else if (isGoingOn && block === last.index) this.#open = { kind: 'call', call: added.call };
+      else added.call.isClosed = true;
+    }
+  }
+
+  /** Ends the blocks of a begun message before the last one. */
+  endOthers(): void {
+    for (const { index, kind } of this.#unended) this.#end(index, kind);
   }
 
   /** The reason to fail the answer; null if there is none. */
@@ -146,13 +166,18 @@ export class MessageBlocks {
     const open = this.#open;
     if (open === null) return;
     this.#open = null;
-    if (open.kind === 'thinking') this.#delta({ type: 'signature_delta', signature: SIGNATURE });
     if (open.kind === 'call') {
       open.call.isClosed = true;
       const isWhole = argumentsObject(open.call.arguments.text()) !== undefined;
       if (!isWhole && !isCut) this.#problem = NO_ARGUMENTS;
     }
-    this.#emit({ type: 'content_block_stop', index: this.#index });
+    this.#end(this.#index, open.kind);
     this.#index += 1;
+  }
+
+  #end(index: number, kind: OpenBlock['kind']): void {
+    const delta = { type: 'signature_delta', signature: SIGNATURE } as const;
+    if (kind === 'thinking') this.#emit({ type: 'content_block_delta', index, delta });
+    this.#emit({ type: 'content_block_stop', index });
   }
 }

@@ -1,5 +1,6 @@
+import { listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../../protocols/chat/finish.ts';
-import type { Usage } from '../chat-answer.ts';
+import type { Stop, Usage } from '../chat-answer.ts';
 import type { TranslatedExchange } from '../translation.ts';
 
 export interface Ending {
@@ -12,25 +13,35 @@ export interface Ending {
 export interface Said {
   readonly hasCalls: boolean;
   readonly hasRefusal: boolean;
-  readonly stopSequence: string | null;
+  readonly stop: Stop | null;
 }
 
-export function endingOf(finish: Finish, said: Said): Ending {
-  const stop_reason = stopReason(finish, said);
+/** @param request the caller's: an engine also stops at sequences of its own, which are the end of a turn */
+export function endingOf(finish: Finish, said: Said, request: unknown): Ending {
+  const stop = askedStop(said.stop, listOf(memberOf(request, 'stop_sequences')));
+  const stop_reason = stopReason(finish, { ...said, stop });
   return {
     stop_reason,
-    stop_sequence: stop_reason === 'stop_sequence' ? said.stopSequence : null,
+    stop_sequence: stop_reason === 'stop_sequence' && stop?.kind === 'named' ? stop.sequence : null,
     stop_details: null,
     container: null,
   };
 }
 
-function stopReason(finish: Finish, { hasCalls, hasRefusal, stopSequence }: Said): string {
+function askedStop(stop: Stop | null, asked: readonly unknown[]): Stop | null {
+  if (stop?.kind === 'named') return asked.includes(stop.sequence) ? stop : null;
+  const [only] = asked;
+  if (stop === null || only === undefined) return null;
+  const isOnly = asked.length === 1 && typeof only === 'string';
+  return isOnly ? { kind: 'named', sequence: only } : stop;
+}
+
+function stopReason(finish: Finish, { hasCalls, hasRefusal, stop }: Said): string {
   if (finish === 'length') return 'max_tokens';
   if (finish === 'content_filter' || hasRefusal) return 'refusal';
   // Some engines end an answer with calls like any other answer.
   if (hasCalls) return 'tool_use';
-  return stopSequence === null ? 'end_turn' : 'stop_sequence';
+  return stop === null ? 'end_turn' : 'stop_sequence';
 }
 
 /** The counts of a whole answer; the protocol requires numbers, so unknown ones are 0. */

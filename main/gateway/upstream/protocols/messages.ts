@@ -15,7 +15,6 @@ const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 const COMMON = {
   body: 'json',
   checkBody: requiresList('messages'),
-  isResumable: false,
   keepsModel: false,
   vendor: 'anthropic',
 } as const satisfies Partial<ApiEndpoint>;
@@ -26,6 +25,7 @@ export const MESSAGES: ApiEndpoint = {
   paths: pathsOf('/messages'),
   upstreamPath: '/messages',
   asks: () => ({ ...ONE_WHOLE, isAssemblable: () => true }),
+  isResumable: true,
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: ANY_LIST }),
@@ -52,6 +52,7 @@ export const COUNT_TOKENS: ApiEndpoint = {
   paths: pathsOf('/messages/count_tokens'),
   upstreamPath: '/messages/count_tokens',
   asks: () => ONE_WHOLE,
+  isResumable: false,
   answer: {
     createScan: () => createMemberScan({ input_tokens: NUMBER }),
     stream: null,

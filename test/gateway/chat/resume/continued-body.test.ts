@@ -9,11 +9,28 @@ import { anyText } from '../../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';
 
+const sent = (content: string, firstContent: string, events: number) => ({
+  at: 'text' as const,
+  calls: [],
+  content,
+  firstContent,
+  reasoning: '',
+  tokens: { content: events, reasoning: 0 },
+});
+
+const by = (prefill: ContinuedPlan['continuing']['prefill']) => ({
+  continuing: {
+    prefill,
+    takesThought: prefill === 'continue_final_message',
+    continuesThought: false,
+  },
+});
+
 function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
-  const transcript = { content, firstContent: content, contentEvents: events };
-  return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
+  const transcript = sent(content, content, events);
+  return continuedBody(request, { model: null, ...by('last-message'), transcript, ...plan });
 }
 
 function bytesOf(...args: Parameters<typeof continued>): string {
@@ -27,7 +44,7 @@ test('the begun answer is the last message, and every other byte is the caller�
   );
 });
 
-test.each<[prefill: ContinuedPlan['prefill'], message: string, tail: string]>([
+test.each<[prefill: ContinuedPlan['continuing']['prefill'], message: string, tail: string]>([
   ['last-message', '{"role":"assistant","content":"Hello"}', ''],
   ['prefix', '{"role":"assistant","content":"Hello","prefix":true}', ''],
   [
@@ -36,14 +53,14 @@ test.each<[prefill: ContinuedPlan['prefill'], message: string, tail: string]>([
     ',"continue_final_message":true,"add_generation_prompt":false',
   ],
 ])('%s is asked for in its own way', (prefill, message, tail) => {
-  expect(bytesOf(`{"messages":[${USER}]}`, { prefill })).toBe(
+  expect(bytesOf(`{"messages":[${USER}]}`, by(prefill))).toBe(
     `{"messages":[${USER},${message}]${tail}}`,
   );
 });
 
 test('the flags replace the caller’s own', () => {
   const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
-  expect(JSON.parse(bytesOf(body, { prefill: 'continue_final_message' }))).toMatchObject({
+  expect(JSON.parse(bytesOf(body, by('continue_final_message')))).toMatchObject({
     add_generation_prompt: false,
     continue_final_message: true,
   });
@@ -61,23 +78,98 @@ test('what was sent counts towards the limits of tokens, and one is left', () =>
   expect(bytesOf(`{"max_tokens":null,"messages":[${USER}]}`)).toContain('"max_tokens":null');
 });
 
+const THOUGHT = { ...sent('Hello', 'Hello', 2), reasoning: 'hm so\n' };
+const WITH_THOUGHT = { transcript: { ...THOUGHT, tokens: { content: 2, reasoning: 7 } } };
+
+test('a thought that came before the text counts towards the limits, too', () => {
+  const body = `{"max_tokens":30,"messages":[${USER}]}`;
+  expect(bytesOf(body, WITH_THOUGHT)).toContain('"max_tokens":21,');
+});
+
+test('an engine gets the thought that led to the text, and a service only the text', () => {
+  const body = `{"messages":[${USER}]}`;
+  const asked = (prefill: ContinuedPlan['continuing']['prefill']) => {
+    const { messages } = JSON.parse(bytesOf(body, { ...by(prefill), ...WITH_THOUGHT })) as {
+      messages: unknown[];
+    };
+    return [messages.at(-1), continued(body, { ...by(prefill), ...WITH_THOUGHT })];
+  };
+  expect(asked('continue_final_message')).toMatchObject([
+    { role: 'assistant', content: 'Hello', reasoning_content: 'hm so' },
+    { partial: 'Hello', heldTokens: 9 },
+  ]);
+  for (const prefill of ['last-message', 'prefix'] as const) {
+    const [message, plan] = asked(prefill);
+    expect(message).not.toHaveProperty('reasoning_content');
+    expect(plan).toMatchObject({ heldTokens: 2 });
+  }
+});
+
+const OPEN_THOUGHT = {
+  transcript: {
+    ...sent('', '', 0),
+    at: 'reasoning' as const,
+    reasoning: 'hm so\n',
+    tokens: { content: 0, reasoning: 4 },
+  },
+  continuing: {
+    prefill: 'continue_final_message' as const,
+    takesThought: true,
+    continuesThought: true,
+  },
+};
+
+test('a thought without a text is the last message itself, at an engine that goes on with it', () => {
+  const body = `{"max_tokens":30,"messages":[${USER}]}`;
+  const asked = continued(body, OPEN_THOUGHT);
+  expect(asked).toMatchObject({ part: 'thought', partial: 'hm so', blanks: '\n', heldTokens: 4 });
+  expect(JSON.parse(bytesOf(body, OPEN_THOUGHT))).toMatchObject({
+    max_tokens: 26,
+    messages: [{}, { role: 'assistant', content: '', reasoning_content: 'hm so' }],
+  });
+});
+
+test.each<[what: string, plan: Partial<ContinuedPlan>]>([
+  [
+    'a thought, at an engine that goes on with none',
+    { continuing: { ...OPEN_THOUGHT.continuing, continuesThought: false } },
+  ],
+  [
+    'a thought behind some text, which the engine would go on with',
+    { transcript: { ...OPEN_THOUGHT.transcript, content: 'a' } },
+  ],
+  ['a call', { transcript: { ...OPEN_THOUGHT.transcript, at: 'calls' } }],
+  [
+    'a text behind a call',
+    { transcript: { ...sent('a', 'a', 1), calls: [{ index: 0, name: 'f', arguments: '{}' }] } },
+  ],
+])('%s is not gone on with', (_what, plan) => {
+  const asked = continued(`{"messages":[${USER}]}`, { ...OPEN_THOUGHT, ...plan });
+  expect(asked).toEqual({ kind: 'not_possible', reason: 'no_text' });
+});
+
+test('a thought is not gone on with behind a beginning of the caller’s own', () => {
+  const own = '{"messages":[{"role":"assistant","content":"Well"}]}';
+  expect(continued(own, OPEN_THOUGHT)).toMatchObject({ reason: 'own_message' });
+});
+
 test('a beginning of the caller’s own and what was sent become one message', () => {
   const own = '{"name":"N" , "role":"assistant","content":"Well. "}';
   expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
     `{"messages":[${USER}, {"name":"N" , "role":"assistant","content":"Well. Hello"}]}`,
   );
-  expect(bytesOf(`{"messages":[${own}]}`, { prefill: 'prefix' })).toContain('"prefix":true');
+  expect(bytesOf(`{"messages":[${own}]}`, by('prefix'))).toContain('"prefix":true');
 });
 
 test('a beginning of the caller’s own that was echoed is not there twice', () => {
   const own = 'Once upon a time,';
   const message = `{"role":"assistant","content":"${own}"}`;
-  const sent = `${own} there was`;
+  const text = `${own} there was`;
   const body = `{"messages":[${message}]}`;
-  const inPieces = (firstContent: string) => ({ content: sent, firstContent, contentEvents: 4 });
-  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: sent });
+  const inPieces = (firstContent: string) => sent(text, firstContent, 4);
+  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: text });
   // Said in pieces it is text, as a text that repeats itself has it.
-  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + sent });
+  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + text });
   const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
   expect(continued(short, {}, 'Once more')).toMatchObject({ partial: 'Once more' });
   expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');

@@ -2,11 +2,18 @@ import { expect, test } from 'vitest';
 import { isDeterministic } from '../../../../main/gateway/chat/resume/continuation.ts';
 import { topLevelMembers } from '../../../../main/gateway/upstream/json-members.ts';
 import {
+  type Continuing,
+  continuingMessage,
   continuingOf,
   type Echo,
   type Prefill,
+  type PrefillFacts,
   prefillOf,
 } from '../../../../main/gateway/upstream/upstreams.ts';
+
+function howOf(continuing: Continuing | null) {
+  return continuing === null ? null : { prefill: continuing.prefill, echo: continuing.echo };
+}
 
 test.each<[ownedBy: string | null, prefill: Prefill]>([
   ['vllm', 'continue_final_message'],
@@ -33,7 +40,7 @@ test.each<[address: string, prefill: Prefill | null, echo: Echo | null]>([
   ['gpu.example.com/v1/', 'continue_final_message', 'never'],
 ])('a service at %s that lists models of vLLM goes on by %s', (address, prefill, echo) => {
   const continuing = continuingOf({ setting: 'auto', address, ownedBy: 'vllm' });
-  expect(continuing).toEqual(prefill === null ? null : { prefill, echo });
+  expect(howOf(continuing)).toEqual(prefill === null ? null : { prefill, echo });
 });
 
 test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
@@ -48,9 +55,49 @@ test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
   'what is set as %s holds, and of models of %s an echo is looked for: %s',
   (setting, ownedBy, echo) => {
     const continuing = continuingOf({ setting, address: '', ownedBy });
-    expect(continuing).toEqual(echo === null ? null : { prefill: setting, echo });
+    expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: setting, echo });
   },
 );
+
+test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: boolean]>([
+  ['continue_final_message', 'llamacpp', true, true],
+  ['continue_final_message', 'vllm', true, false],
+  ['continue_final_message', null, true, false],
+  ['last-message', 'llamacpp', true, true],
+  ['last-message', null, false, false],
+  ['prefix', null, false, false],
+])(
+  'whoever is asked by %s, with models of %s, takes a thought along: %s, and goes on with one: %s',
+  (setting, ownedBy, takesThought, continuesThought) => {
+    const continuing = continuingOf({ setting, address: '', ownedBy });
+    expect(continuing).toMatchObject({ takesThought, continuesThought });
+  },
+);
+
+const CLAUDE = 'api.anthropic.com/v1/';
+
+test.each<[model: string, facts: Partial<PrefillFacts>, echo: Echo | null]>([
+  ['m', { ownedBy: 'llamacpp' }, 'never'],
+  ['m', { ownedBy: 'llamacpp', setting: 'none' }, null],
+  ['m', { ownedBy: 'vllm' }, null],
+  ['m', { ownedBy: 'vllm', setting: 'continue_final_message' }, null],
+  ['m', { ownedBy: null }, null],
+  ['m', { ownedBy: null, setting: 'last-message' }, 'maybe'],
+  ['claude-3-5-sonnet-20241022', { address: CLAUDE }, 'never'],
+  ['claude-3-7-sonnet-latest', { address: CLAUDE }, 'never'],
+  ['claude-sonnet-4-20250514', { address: CLAUDE }, 'never'],
+  ['claude-opus-4-5-20251101', { address: CLAUDE }, 'never'],
+  ['claude-haiku-4-5', { address: CLAUDE }, 'never'],
+  ['claude-opus-4-6', { address: CLAUDE }, null],
+  ['claude-sonnet-5', { address: CLAUDE }, null],
+  ['claude-haiku-4-5', { address: 'claude.example.com/v1/' }, null],
+])('a message of %s is gone on from, where known is %j: %s', (model, facts, echo) => {
+  const continuing = continuingMessage(
+    { setting: 'auto', address: '', ownedBy: null, ...facts },
+    model,
+  );
+  expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: 'last-message', echo });
+});
 
 test.each<[body: string, is: boolean]>([
   ['{"temperature":0}', true],

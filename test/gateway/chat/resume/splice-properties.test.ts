@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSplice, type SplicePlan } from '../../../../main/gateway/chat/resume/splice.ts';
+import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
+import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
   anyText,
@@ -48,7 +49,7 @@ function sentOf({ text, firstCuts, firstRole, at }: Broken) {
 }
 
 /** What the caller hears where `answer` is the second stream's text. */
-function carriedOn(broke: Broken, plan: SplicePlan, answer: string, echo: readonly string[] = []) {
+function carriedOn(broke: Broken, plan: SpliceMode, answer: string, echo: readonly string[] = []) {
   const sent = sentOf(broke);
   const pieces = [...echo, ...piecesOf(answer, broke.secondCuts)];
   const second = streamOf('2', pieces, broke.secondRole);
@@ -77,7 +78,7 @@ const RUNS = { numRuns: 500 };
 test('given anew, the caller gets exactly the whole text in one stream, wherever anything is cut', () => {
   fc.assert(
     fc.property(broken, (broke) => {
-      const plan: SplicePlan = { mode: { kind: 'repeated' }, includeUsage: true };
+      const plan: SpliceMode = { kind: 'repeated' };
       const { all } = carriedOn(broke, plan, broke.text);
       expect(all).toEqual(oneStream(broke, broke.text));
     }),
@@ -86,11 +87,12 @@ test('given anew, the caller gets exactly the whole text in one stream, wherever
 });
 
 /** How an upstream is asked to go on from `sent`, which says no blanks at its end. */
-function goingOn(sent: string, echo: Echo): SplicePlan & { readonly partial: string } {
+function goingOn(sent: string, echo: Echo) {
   const trimmed = sent.trimEnd();
   const partial = trimmed === '' ? sent : trimmed;
-  const mode = { kind: 'continued' as const, partial, blanks: sent.slice(partial.length), echo };
-  return { mode, partial, includeUsage: true };
+  const blanks = sent.slice(partial.length);
+  const part = 'text';
+  return { kind: 'continued', part, partial, blanks, echo, heldTokens: 0 } as const;
 }
 
 test('continued by an upstream that is known to send only new text, or to echo, the caller gets exactly the whole text', () => {
@@ -144,11 +146,7 @@ test('repeated, another text diverges and nothing of it is sent', () => {
       const place = at % sent.length;
       const answer = sent.slice(0, place) + other + broke.text.slice(place + 1);
       fc.pre(!answer.startsWith(sent));
-      const { bytes, diverged } = carriedOn(
-        broke,
-        { mode: { kind: 'repeated' }, includeUsage: false },
-        answer,
-      );
+      const { bytes, diverged } = carriedOn(broke, { kind: 'repeated' }, answer);
       expect(diverged).not.toBeNull();
       expect(heard(bytes)).toMatchObject({ content: '', finishes: [], dones: 0 });
     }),
@@ -161,11 +159,7 @@ test('where the first stream ended with a whole character, what is sent begins w
     fc.property(broken, (broke) => {
       fc.pre(sentOf(broke).text.isWellFormed());
       const whole = { ...broke, secondCuts: [] };
-      const { bytes } = carriedOn(
-        whole,
-        { mode: { kind: 'repeated' }, includeUsage: false },
-        broke.text,
-      );
+      const { bytes } = carriedOn(whole, { kind: 'repeated' }, broke.text);
       expect(heard(bytes).content.isWellFormed()).toBe(true);
     }),
     RUNS,

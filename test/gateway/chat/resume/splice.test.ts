@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createSplice, type SplicePlan } from '../../../../main/gateway/chat/resume/splice.ts';
+import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
+import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
 import { answerAsChunk } from '../../../../main/gateway/upstream/assembly.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
@@ -17,9 +18,11 @@ const STOP = chunkOf('2', {}, 'stop');
 const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
 
-const REPEATED: SplicePlan = { mode: { kind: 'repeated' }, includeUsage: false };
-const going = (echo: Echo, partial = SENT, blanks = ''): SplicePlan => {
-  return { mode: { kind: 'continued', partial, blanks, echo }, includeUsage: false };
+type Continued = Extract<SpliceMode, { readonly kind: 'continued' }>;
+
+const REPEATED: SpliceMode = { kind: 'repeated' };
+const going = (echo: Echo, partial = SENT, blanks = ''): Continued => {
+  return { kind: 'continued', part: 'text', partial, blanks, echo, heldTokens: 1 };
 };
 const CONTINUED = going('never');
 const ECHO = going('maybe');
@@ -28,7 +31,7 @@ const text = (content: string, extra: Record<string, unknown> = {}) =>
   chunkOf('2', { content }, null, extra);
 
 /** What comes out for `events`, each pushed by itself. */
-function out(plan: SplicePlan, events: readonly string[], first: readonly string[] = FIRST) {
+function out(plan: SpliceMode, events: readonly string[], first: readonly string[] = FIRST) {
   const splice = createSplice(transcriptOf(...first), plan);
   return spliced(
     splice,
@@ -36,7 +39,7 @@ function out(plan: SplicePlan, events: readonly string[], first: readonly string
   );
 }
 
-function heardOf(plan: SplicePlan, events: readonly string[], first = FIRST): Heard {
+function heardOf(plan: SpliceMode, events: readonly string[], first = FIRST): Heard {
   return heard(first.join('') + out(plan, events, first).bytes);
 }
 
@@ -251,6 +254,98 @@ test('an answer given anew may call a tool where the first broke off', () => {
   expect(out(REPEATED, [text(SENT), call])).toMatchObject({ diverged: null });
 });
 
+const piece = (id: string, index: number | undefined, call: object, callId?: string) =>
+  chunkOf(id, { tool_calls: [{ index, id: callId, function: call }] });
+/** Text, a whole call, and half of another one. */
+const CALLED = [
+  ...FIRST,
+  piece('1', 0, { name: 'look', arguments: '' }, 'call_1'),
+  piece('1', 0, { arguments: '{"at":1}' }),
+  piece('1', 1, { name: 'go', arguments: '{"to' }, 'call_2'),
+];
+
+test('a call that was begun is repeated up to there, and its rest is sent under its own id', () => {
+  const again = [
+    text(SENT),
+    piece('2', 0, { name: 'look', arguments: '{"at"' }, 'other_1'),
+    piece('2', 0, { arguments: ':1}' }),
+    piece('2', 1, { name: 'go', arguments: '{"to":' }, 'other_2'),
+    piece('2', 1, { arguments: '"it"}' }),
+    piece('2', 2, { name: 'stop', arguments: '{}' }, 'other_3'),
+    chunkOf('2', {}, 'tool_calls'),
+    DONE,
+  ];
+  const { bytes, diverged } = out(REPEATED, again, CALLED);
+  expect(diverged).toBeNull();
+  const calls = bytes.match(/"tool_calls":\[.*?\]/g);
+  expect(calls).toEqual([
+    '"tool_calls":[{"index":1,"function":{"arguments":"\\":"}}]',
+    '"tool_calls":[{"index":1,"function":{"arguments":"\\"it\\"}"}}]',
+    '"tool_calls":[{"index":2,"id":"other_3","function":{"name":"stop","arguments":"{}"}}]',
+  ]);
+  expect(heard(CALLED.join('') + bytes)).toMatchObject({ finishes: ['tool_calls'], dones: 1 });
+});
+
+const LOOKED = piece('2', 0, { name: 'look', arguments: '{"at":1}' });
+const GONE = piece('2', 1, { name: 'go', arguments: '{"to' });
+
+test.each<[how: string, events: readonly string[]]>([
+  ['calls another tool', [text(SENT), piece('2', 0, { name: 'see', arguments: '' })]],
+  ['calls it otherwise', [text(SENT), piece('2', 0, { name: 'look', arguments: '{"at":2' })]],
+  ['calls one tool less', [text(SENT), LOOKED, chunkOf('2', {}, 'tool_calls')]],
+  ['calls a new tool too early', [text(SENT), piece('2', 2, { name: 'stop', arguments: '' })]],
+  ['says more before it calls', [text(`${SENT}!`), LOOKED]],
+  ['says more behind its calls', [text(SENT), LOOKED, GONE, text('!')]],
+])('an answer given anew that %s has diverged', (_how, events) => {
+  const { bytes, diverged } = out(REPEATED, events, CALLED);
+  expect([bytes, diverged]).toEqual(['', expect.any(String)]);
+});
+
+test('calls that come whole and without an index are told apart by their order', () => {
+  const whole = (id: string, n: number) => piece(id, undefined, { name: 'f', arguments: `${n}` });
+  const { bytes, diverged } = out(REPEATED, [whole('2', 1), whole('2', 2), STOP], [whole('1', 1)]);
+  expect([diverged, bytes.match(/"arguments":"."/g)]).toEqual([null, ['"arguments":"2"']]);
+  expect(out(REPEATED, [whole('2', 3)], [whole('1', 1)]).diverged).not.toBeNull();
+});
+
+const THOUGHT = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { reasoning_content: 'hm \n' })];
+const GOES_ON: SpliceMode = { ...going('never', 'hm', ' \n'), part: 'thought' };
+
+test('a thought goes on, and the text after it', () => {
+  const second = [
+    chunkOf('2', { role: 'assistant', content: null }),
+    chunkOf('2', { reasoning_content: ' \nso' }),
+    text('It was'),
+    STOP,
+    DONE,
+  ];
+  expect(heardOf(GOES_ON, second, THOUGHT)).toMatchObject({
+    reasoning: 'hm \nso',
+    content: 'It was',
+    roles: 1,
+    finishes: ['stop'],
+  });
+});
+
+test('a thought is repeated up to where it broke off', () => {
+  const again = [chunkOf('2', { reasoning_content: 'hm \nso' }), text('It was'), STOP];
+  expect(heardOf(REPEATED, again, THOUGHT)).toMatchObject({
+    reasoning: 'hm \nso',
+    content: 'It was',
+  });
+  expect(out(REPEATED, [text('It was')], THOUGHT).diverged).not.toBeNull();
+});
+
+test('a continuation that takes the text for a thought is no continuation', () => {
+  const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
+  expect(out(CONTINUED, [thoughts, STOP]).diverged).toMatch(/reasons instead/);
+  expect(out(CONTINUED, [thoughts, DONE]).diverged).toMatch(/reasons instead/);
+  // One that only thinks once more before it goes on is.
+  expect(heardOf(CONTINUED, [thoughts, text('; the rain'), STOP]).content).toBe(
+    `${SENT}; the rain`,
+  );
+});
+
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
 const reasons = (reasoning: string) => chunkOf('2', { reasoning });
 
@@ -272,24 +367,48 @@ test.each<[how: string, events: readonly string[]]>([
   expect(out(REPEATED, events, REASONED).diverged).not.toBeNull();
 });
 
-test('usage of a continuation adds up where the caller asked for it', () => {
+test('usage of a continuation adds up', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
   const last = chunkOf('2', {}, null, { choices: [], usage });
   const first = [...FIRST, chunkOf('1', { content: '!' })];
-  expect(heardOf({ ...CONTINUED, includeUsage: true }, [last], first).usages).toEqual([
+  expect(heardOf({ ...CONTINUED, heldTokens: 2 }, [last], first).usages).toEqual([
     { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
   ]);
-  expect(heardOf(CONTINUED, [last], first).usages).toEqual([usage]);
-  expect(heardOf({ ...REPEATED, includeUsage: true }, [last], first).usages).toEqual([usage]);
+  expect(heardOf(REPEATED, [last], first).usages).toEqual([usage]);
+});
+
+test('a thought that the continuation’s prompt did not hold is not taken off it, but is part of the answer', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
+  const last = [chunkOf('2', {}, 'stop', { usage })];
+  // Two events, and four tokens that are no events.
+  expect(heardOf(CONTINUED, last, REASONED).usages).toEqual([
+    { prompt_tokens: 11, completion_tokens: 11, total_tokens: 22 },
+  ]);
+  expect(heardOf({ ...CONTINUED, heldTokens: 6 }, last, REASONED).usages).toEqual([
+    { prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 },
+  ]);
+});
+
+test('a continuation never has more of its prompt cached than the caller’s prompt has', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
+  const told = (cached: object) =>
+    heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage: { ...usage, ...cached } })]).usages[0];
+  const details = (cached: number) => ({
+    prompt_tokens_details: { audio_tokens: 0, cached_tokens: cached },
+  });
+  expect(told(details(12))).toMatchObject({ prompt_tokens: 11, ...details(11) });
+  expect(told(details(4))).toMatchObject({ prompt_tokens: 11, ...details(4) });
+  expect(told({ prompt_tokens_details: null })).toMatchObject({ prompt_tokens_details: null });
+  const hit = { prompt_cache_hit_tokens: 12, prompt_cache_miss_tokens: 0 };
+  expect(told(hit)).toMatchObject({ prompt_cache_hit_tokens: 11, prompt_cache_miss_tokens: 0 });
 });
 
 test('no count of tokens falls below zero, and a usage of null stays null', () => {
-  const asked = { ...CONTINUED, includeUsage: true };
   const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
-  expect(heardOf(asked, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
+  expect(heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
     { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
   ]);
-  expect(out(asked, [text('x', { usage: null })]).bytes).toContain('"usage":null');
+  expect(out(CONTINUED, [text('x', { usage: null })]).bytes).toContain('"usage":null');
 });
 
 test('probabilities of tokens do not stay with a text that was cut', () => {
@@ -307,7 +426,7 @@ test('a whole JSON answer given as events is spliced like any other', () => {
     JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
   );
   const events = [answerAsChunk(answer, true)];
-  expect(heardOf({ ...REPEATED, includeUsage: true }, events)).toMatchObject({
+  expect(heardOf(REPEATED, events)).toMatchObject({
     content: `${SENT}; the rain`,
     roles: 1,
     finishes: ['stop'],
@@ -321,7 +440,7 @@ test('a second cut is read from the same bytes, and the third stream ends the an
   const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
   const sent = [...FIRST, ': handed over\n\n', second];
   const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
-  expect(transcriptOf(...sent).contentEvents).toBe(3);
+  expect(transcriptOf(...sent).tokens.content).toBe(3);
   expect(heardOf(REPEATED, third, sent)).toMatchObject({
     content: `${SENT}; the rain fell`,
     roles: 1,

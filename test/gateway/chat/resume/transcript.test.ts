@@ -36,9 +36,12 @@ test('whatever the text and however it was cut, it is read back', () => {
           reasoning: '',
           hasRole: how !== 'none',
           // Blanks at the end are said again by whoever goes on.
-          contentEvents: pieces
-            .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
-            .filter((piece) => piece !== '').length,
+          tokens: {
+            content: pieces
+              .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
+              .filter((piece) => piece !== '').length,
+            reasoning: 0,
+          },
         });
       },
     ),
@@ -50,7 +53,34 @@ test('reasoning before the text is read under either name, once where both are t
   const both = chunkOf('1', { reasoning: '!', reasoning_content: '!' });
   const other = chunkOf('1', { reasoning: 'so' });
   const read = transcriptOf(THOUGHT, both, other, A);
-  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', contentEvents: 4 });
+  // Three events, and the tags around them.
+  const tokens = { content: 1, reasoning: 7 };
+  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', tokens });
+});
+
+test('what it was at when it broke off is known, and the calls as far as they came', () => {
+  expect(transcriptOf(THOUGHT)).toMatchObject({ at: 'reasoning', reasoning: 'hm', content: '' });
+  expect(transcriptOf(A, THOUGHT)).toMatchObject({ at: 'reasoning', content: 'a' });
+  const piece = (call: object) => chunkOf('1', { tool_calls: [call] });
+  const read = transcriptOf(
+    A,
+    piece({ index: 0, id: 'x', function: { name: 'look', arguments: '' } }),
+    piece({ index: 0, function: { arguments: '{"at":' } }),
+    piece({ index: 1, id: 'y', function: { name: 'go', arguments: '{}' } }),
+    piece({ index: 0, function: { arguments: '1}' } }),
+    piece({ id: 'z', function: { name: 'whole', arguments: { n: 1 } } }),
+  );
+  expect(read).toMatchObject({ at: 'calls', content: 'a' });
+  expect(read.calls).toEqual([
+    { index: 0, name: 'look', arguments: '{"at":1}' },
+    { index: 1, name: 'go', arguments: '{}' },
+    { index: null, name: 'whole', arguments: '{"n":1}' },
+  ]);
+});
+
+test('a thought that is not over has one of its tags', () => {
+  expect(transcriptOf(THOUGHT).tokens).toEqual({ content: 0, reasoning: 3 });
+  expect(transcriptOf(THOUGHT, A).tokens).toEqual({ content: 1, reasoning: 5 });
 });
 
 test('the head is what all chunks share, not what is about one of them', () => {
@@ -77,14 +107,15 @@ test('an earlier hand-over and other comments are not part of the answer', () =>
     'data:\n\n',
     chunkOf('1', { content: 'b' }),
   );
-  expect(read).toMatchObject({ content: 'ab', contentEvents: 2 });
+  expect(read).toMatchObject({ content: 'ab', tokens: { content: 2 } });
 });
 
 test.each<[why: string, reason: string, sent: readonly string[]]>([
-  ['a tool call is begun', 'tool_call', [A, chunkOf('1', { tool_calls: [{ index: 0 }] })]],
-  ['a function call is begun', 'tool_call', [A, chunkOf('1', { function_call: { name: 'f' } })]],
-  ['it is reasoning', 'reasoning', [THOUGHT]],
-  ['it is reasoning again', 'reasoning', [A, THOUGHT]],
+  [
+    'an old function call is begun',
+    'function_call',
+    [A, chunkOf('1', { function_call: { name: 'f' } })],
+  ],
   ['nothing was sent', 'nothing', []],
   ['only a comment was sent', 'nothing', [': hello\n\n']],
   ['only a role was sent', 'nothing', [chunkOf('1', { role: 'assistant', content: '' })]],
@@ -101,6 +132,10 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
   ['[DONE] was sent', 'finished', [A, 'data: [DONE]\n\n']],
 ])('where %s, it is not carried on: %s', (_why, reason, sent) => {
   expect(reasonFor(...sent)).toBe(reason);
+});
+
+test.each(['', 'null'])('an empty finish reason, such as %j, is no end', (reason) => {
+  expect(reasonFor(A, chunkOf('1', { content: 'b' }, reason))).toBe('none');
 });
 
 test('empty lists and nulls of what cannot be resumed are no obstacle', () => {
