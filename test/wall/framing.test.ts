@@ -304,8 +304,12 @@ test.each([
 );
 
 test('tool calls of a JSON answer get their index in the chunk', async () => {
-  const call = { id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } };
-  const message = { role: 'assistant', content: null, tool_calls: [call, call] };
+  const call = (id: string) => ({
+    id,
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+  });
+  const message = { role: 'assistant', content: null, tool_calls: [call('x'), call('y')] };
   const gateway = await startOne(
     json(200, { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
   );
@@ -315,8 +319,8 @@ test('tool calls of a JSON answer get their index in the chunk', async () => {
       {
         delta: {
           tool_calls: [
-            { index: 0, ...call },
-            { index: 1, ...call },
+            { index: 0, ...call('x') },
+            { index: 1, ...call('y') },
           ],
         },
       },

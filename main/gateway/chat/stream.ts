@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
+import { isRemoved } from '../circuits/circuits.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch } from '../routing/candidate.ts';
 import type { FallbackPlan } from '../routing/fallback-plan.ts';
@@ -8,12 +9,13 @@ import type { RequestContext } from '../routing/router.ts';
 import { restTranslator, type StreamTranslator } from '../upstream/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../upstream/endpoint.ts';
 import { smallValueOf } from '../upstream/json-members.ts';
 import { CHAT_STREAM } from '../upstream/protocols/chat.ts';
 import { createFramer } from '../upstream/sse.ts';
-import { estimatedTokens, UsageMeter } from '../upstream/usage.ts';
+import { tokensOfPart, UsageMeter } from '../upstream/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
 import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
@@ -85,7 +87,10 @@ function relayStream(
   },
   { format, res, context, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
-  const { observer, target } = attempt;
+  const {
+    observer,
+    target: { promptBytes },
+  } = attempt;
   const meter = new UsageMeter(hidesUsage);
   let relayedEvents = 0;
   const relayed = relay(seen, res, {
@@ -105,35 +110,50 @@ function relayStream(
     splice,
   });
   attempt.answering(seen.contentAt);
-  // Engines send about one token an event.
-  const estimated = () => estimatedTokens(target.promptBytes, relayedEvents);
-  return recorded(relayed, attempt, ({ kind }) => {
+  const used = ({ kind }: RelayEnd) => {
     const told = meter.tokens();
-    if (told === null) return estimated();
-    // A message tells its prompt at its beginning, and its output at the end.
-    const isTold = kind === 'complete' || endpoint.vendor !== 'anthropic';
-    const isWhole = isTold || told.output >= relayedEvents;
-    return isWhole ? told : { ...told, output: relayedEvents, estimated: true };
-  });
+    if (told !== null && kind === 'complete') return told;
+    return tokensOfPart({ told, output: relayedEvents }, { endpoint, promptBytes });
+  };
+  return recorded(relayed, attempt, { used, endpoint, context, deps });
 }
 
 async function recorded(
   relayed: Promise<RelayEnd>,
   attempt: Attempt,
-  used: (end: RelayEnd) => Tokens,
+  {
+    used,
+    endpoint,
+    context,
+    deps: { circuits, clock },
+  }: Pick<StreamContext, 'context' | 'deps'> & {
+    readonly used: (end: RelayEnd) => Tokens | null;
+    readonly endpoint: ApiEndpoint;
+  },
 ): Promise<RelayEnd> {
   const end = await relayed;
+  const { id, target } = attempt;
   attempt.used(used(end));
-  record(end, attempt);
+  const failure = failureIn(end, { upstream: target.upstream, endpoint }, clock.now());
+  record(end, attempt, failure);
+  if (failure !== null && !isRemoved(id, circuits))
+    circuits.excludeAfter(id, failure, { model: target.model, epoch: context.epoch });
   return end;
 }
 
-export function record(end: RelayEnd, attempt: Attempt): void {
+/** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
+function failureIn(end: RelayEnd, called: Called, nowMs: number): Failure | null {
+  if (end.kind !== 'broken' || end.error === null) return null;
+  const failure = classify({ kind: 'error_answer', error: end.error, headers: {} }, called, nowMs);
+  return failure.reason === 'bad_response' ? null : failure;
+}
+
+export function record(end: RelayEnd, attempt: Attempt, failure: Failure | null = null): void {
   switch (end.kind) {
     case 'complete':
       return attempt.succeeded();
     case 'broken':
-      return attempt.broken(end.detail);
+      return attempt.broken(end.detail, failure);
     // An answer that differs from another upstream's is not a failure.
     case 'diverged':
     case 'cancelled':

@@ -148,6 +148,11 @@ export class Attempt {
     return this.#hasEnded;
   }
 
+  /** Of the upstream, or in the local pool of the machine. */
+  get id(): string {
+    return this.#permits.own.id;
+  }
+
   isAt({ upstream, provider }: Pick<AttemptTarget, 'upstream' | 'provider'>): boolean {
     return this.target.upstream === upstream && this.target.provider === provider;
   }
@@ -197,9 +202,13 @@ export class Attempt {
     this.end(null, { kind: 'success' }, true);
   }
 
-  /** The answer broke off after its first content. */
-  broken(detail: string): void {
+  /** The answer broke off after its first content; `failure` is what the upstream said of it, if that means something. */
+  broken(detail: string, failure: Failure | null = null): void {
     const said = `the stream broke off, ${detail}`;
+    if (failure?.mark === 'neutral') {
+      this.end(failure.reason, NEUTRAL, true, { verdict: 'failed', error: said });
+      return;
+    }
     const error = `bad_response: ${said}`;
     const costMs = Number.POSITIVE_INFINITY;
     this.end('bad_response', { kind: 'failure', error, silentMs: 0, costMs }, true, {

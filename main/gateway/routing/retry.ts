@@ -1,11 +1,12 @@
 import type { AttemptCause } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { sendAdjusted } from '../upstream/adjusted-call.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
-import type { Answered, Seen } from '../upstream/attempt.ts';
+import type { Answered, Seen, SentAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -22,7 +23,7 @@ import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { type Predictions, hungAfterMs } from './ttft-predictions.ts';
 import type { EndpointSupport } from './upstream-support.ts';
-import { tokensOf } from '../upstream/usage.ts';
+import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../upstream/usage.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -189,7 +190,7 @@ async function callOnce(
   const sent = sendAdjusted(call, plan, deps, signal);
   const attempt = attempts.called(call, permits, cause, { engineCall, ...sent });
   const answer = await sent.seen;
-  if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
+  attempt.used(usedBy(answer, sent, call));
   const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
@@ -211,6 +212,26 @@ async function callOnce(
       if (!isColdStart) attempt.failed(failure, { wasSilent, error, endedAt });
       return { kind: 'failed', failure };
     }
+  }
+}
+
+/** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
+function usedBy(seen: Seen, sent: SentAttempt, call: UpstreamCall): Tokens | null {
+  const spent = sent.spent();
+  switch (seen.kind) {
+    case 'answer':
+      return tokensOf(seen.body, call);
+    // Its prompt is read and paid for, though nothing of the answer came.
+    case 'cancelled':
+    case 'timeout':
+      return sent.hasLeft() ? tokensOfPart(spent ?? NOTHING_SPENT, call) : null;
+    case 'bad':
+    case 'error_answer': {
+      const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
+      return hasCome ? tokensOfPart(spent, call) : null;
+    }
+    default:
+      return null;
   }
 }
 

@@ -38,7 +38,7 @@ const problem = (words: string): AddedPiece => ({ kind: 'problem', problem: word
 /** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
 export function createPartialCalls(exchangeId: string): PartialCalls {
   const calls: PartialCall[] = [];
-  // OpenAI takes up to 40 characters (openai/openai-python: "string too long. Expected a string with maximum length 40").
+  // As short as in `newCallId`.
   const own = exchangeId.replaceAll('-', '').slice(0, 24);
   const order = createCallOrder((place) => `call_${own}_${place}`);
 

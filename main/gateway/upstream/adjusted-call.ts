@@ -81,6 +81,7 @@ export function sendAdjusted(
   return {
     sentAt: sent.sentAt,
     hasLeft: () => sent.hasLeft(),
+    spent: () => sent.spent(),
     seen: seen(),
     hidesUsage,
     request: () => request,

@@ -22,6 +22,7 @@ import {
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
 import { withoutKeys } from './own-secrets.ts';
+import type { Spent } from './usage.ts';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -90,6 +91,8 @@ export interface SentAttempt {
   readonly seen: Promise<Seen>;
   /** False while it is certain that the upstream knows nothing of the call. */
   readonly hasLeft: () => boolean;
+  /** What has come of an answer; null before its head, and of a refusal. */
+  readonly spent: () => Spent | null;
 }
 
 const CANCELLED = Promise.resolve<Seen>({ kind: 'cancelled' });
@@ -103,11 +106,17 @@ export function sendAttempt(
   deps: AttemptDeps,
   signal: CancelSignal,
 ): SentAttempt {
-  if (signal.aborted) return { sentAt: deps.clock.ticks(), seen: CANCELLED, hasLeft: () => false };
+  if (signal.aborted)
+    return { sentAt: deps.clock.ticks(), seen: CANCELLED, hasLeft: () => false, spent: () => null };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
   const pending = new PendingCall(plan, deps, resolve, signal);
   pending.send(false);
-  return { sentAt: pending.sentAt, seen, hasLeft: () => pending.hasLeft() };
+  return {
+    sentAt: pending.sentAt,
+    seen,
+    hasLeft: () => pending.hasLeft(),
+    spent: () => pending.spent(),
+  };
 }
 
 class PendingCall implements ResponseListener {
@@ -149,6 +158,10 @@ class PendingCall implements ResponseListener {
 
   hasLeft(): boolean {
     return this.#exchange?.hasLeft() ?? false;
+  }
+
+  spent(): Spent | null {
+    return this.#status < 300 ? (this.#reader?.spent() ?? null) : null;
   }
 
   onHead(status: number, headers: ResponseHeaders): void {

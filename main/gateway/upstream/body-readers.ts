@@ -5,6 +5,7 @@ import type { EmptyAnswer } from '../protocols/chat/empty-answer.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { Assembly } from './assembly.ts';
 import type { AnswerFormat, StreamFormat } from './endpoint.ts';
+import { NOTHING_SPENT, reportedTokens, type Spent, spentIn, UsageMeter } from './usage.ts';
 import {
   createFramer,
   dataOf,
@@ -55,6 +56,8 @@ export function isAssembling(progress: Progress): boolean {
 export interface BodyReader {
   push(chunk: Buffer): Progress;
   end(): Progress;
+  /** What has come so far. */
+  spent(): Spent;
 }
 
 /**
@@ -123,6 +126,7 @@ export function createSniffingReader(readers: {
       return bad(`over ${MAX_BLANK_BYTES} bytes of blanks`);
     },
     end: () => chosen?.end() ?? bad('an empty body'),
+    spent: () => chosen?.spent() ?? NOTHING_SPENT,
   };
 }
 
@@ -175,6 +179,7 @@ export function createStreamReader(
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
+  const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
 
   function hold(events: readonly Buffer[]): void {
@@ -226,12 +231,14 @@ export function createStreamReader(
 
   return {
     push(chunk) {
-      return readFrames(framer, chunk, (frames) => read(eventsOf(frames)));
+      return readFrames(framer, chunk, (frames) => read(eventsOf(meter.take(frames))));
     },
     end() {
       const last = read(lastEvent(framer));
       return last.kind === 'more' ? (ended() ?? commit([])) : last;
     },
+    // None of them has content.
+    spent: () => ({ told: meter.tokens(), output: 0 }),
   };
 }
 
@@ -273,8 +280,10 @@ export function createAssemblingReader(
 ): BodyReader {
   const { maxHeldBytes } = format;
   const framer = createFramer();
+  const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
   let content = false;
+  let output = 0;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
@@ -285,6 +294,7 @@ export function createAssemblingReader(
         case 'content':
         case 'nothing': {
           content ||= each.kind === 'content';
+          if (each.kind === 'content') output += 1;
           assembly.add(each.chunk);
           if (!content) empty?.add(each.chunk);
           const problem = assembly.problem();
@@ -321,7 +331,7 @@ export function createAssemblingReader(
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
       return readFrames(framer, chunk, (frames) => {
-        const progress = read(eventsOf(frames));
+        const progress = read(eventsOf(meter.take(frames)));
         return progress.kind === 'more' && !hasData(frames) ? COMMENTS : progress;
       });
     },
@@ -329,6 +339,7 @@ export function createAssemblingReader(
       const last = read(lastEvent(framer));
       return last.kind === 'more' ? ended() : last;
     },
+    spent: () => ({ told: meter.tokens(), output }),
   };
 }
 
@@ -349,7 +360,8 @@ export function createAnswerReader(
   const scan = format.createScan();
 
   /** An answer for a stream has to become one. */
-  function answer(body: Buffer): Progress {
+  function answer(told: Buffer): Progress {
+    const body = format.repaired?.(told) ?? told;
     if (!forStream) return wholeOf(body);
     return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
   }
@@ -387,6 +399,7 @@ export function createBytesReader(): BodyReader {
   return {
     push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
     end: () => bad('an empty body'),
+    spent: () => NOTHING_SPENT,
   };
 }
 
@@ -408,11 +421,16 @@ export function createErrorReader(): BodyReader {
 
 function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
   const gathered = new ByteBuffer();
+  let whole: Buffer | null = null;
   return {
     push(chunk) {
       gathered.add(chunk);
       return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
     },
-    end: () => judge(gathered.take()),
+    end: () => judge((whole = gathered.take())),
+    spent() {
+      // A whole body that is no answer costs nothing, unless it says so.
+      return whole === null ? spentIn(gathered.length) : { told: reportedTokens(whole), output: 0 };
+    },
   };
 }

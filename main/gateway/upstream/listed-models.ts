@@ -34,7 +34,9 @@ const LENGTHS = [
 ];
 
 function listedModel(entry: Readonly<Record<string, unknown>>): readonly ListedModel[] {
-  const { id, created, created_at: createdAt, owned_by: owner, meta } = entry;
+  const { id, created, created_at: createdAt, meta } = entry;
+  // Together's name for it.
+  const owner = entry['owned_by'] ?? entry['organization'];
   if (typeof id !== 'string' || !MODEL_ID.test(id)) return [];
   // llama.cpp gives the length that the model was trained with.
   const trained = isObject(meta) ? meta['n_ctx_train'] : undefined;

@@ -119,15 +119,22 @@ export function remoteModel(upstream: RemoteUpstream, requested: string | null):
 /** Whether an engine has a model, as far as it lists its models. */
 export function hasModel({ models }: LocalTarget, requested: string | null): boolean {
   if (requested === null || models === null || models.length === 0) return true;
-  // Ollama lists a tag that callers leave out.
-  return models.includes(requested) || models.includes(`${requested}:latest`);
+  return nameAt(models, requested) !== null;
 }
 
 /** The caller's model if the engine lists it or lists none, otherwise the first that it lists. */
-export function localModel(target: LocalTarget, requested: string | null): string | null {
-  if (target.models === null || target.models.length === 0) return requested;
-  if (requested !== null && hasModel(target, requested)) return requested;
-  return target.models[0] ?? requested;
+export function localModel({ models }: LocalTarget, requested: string | null): string | null {
+  if (models === null || models.length === 0) return requested;
+  return (requested === null ? null : nameAt(models, requested)) ?? models[0] ?? requested;
+}
+
+/** What an engine calls a model; null if it does not list it. */
+function nameAt(models: readonly string[], requested: string): string | null {
+  // Ollama lists a tag that callers leave out, and takes both names.
+  if (models.includes(requested) || models.includes(`${requested}:latest`)) return requested;
+  // Docker Model Runner lists `docker.io/ai/gemma3n:latest` and may refuse `ai/gemma3n` (docker/hello-genai#25).
+  const long = `docker.io/${requested}`;
+  return models.find((name) => name === long || name === `${long}:latest`) ?? null;
 }
 
 /** How an upstream is asked to continue a partial answer. */

@@ -2,7 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { parseJson } from '../../platform/json.ts';
 import { type TokenCounts, tokenCounts } from '../protocols/token-counts.ts';
-import type { UpstreamCall } from './call.ts';
+import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
 const KEY = Buffer.from('"usage"');
@@ -38,19 +38,45 @@ export function estimatedTokens(promptBytes: number, output: number): Tokens {
   return { input, output, cached: 0, estimated: true };
 }
 
+interface Metered {
+  readonly endpoint: Pick<ApiEndpoint, 'body' | 'estimate' | 'answer'>;
+  readonly promptBytes: number;
+}
+
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf(
-  body: Buffer,
-  { request: { endpoint }, promptBytes }: Pick<UpstreamCall, 'request' | 'promptBytes'>,
-): Tokens | null {
-  const reported = reportedTokens(body);
-  if (reported !== null) return reported;
+export function tokensOf(body: Buffer, call: Metered): Tokens | null {
+  return reportedTokens(body) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN));
+}
+
+function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
   // The size of a recording says nothing of its tokens, and counting tokens uses none.
   if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
   // What has no stream has no tokens in its answer, such as vectors.
-  const output = endpoint.answer.stream === null ? 0 : Math.ceil(body.length / BYTES_PER_TOKEN);
-  return estimatedTokens(promptBytes, output);
+  return estimatedTokens(promptBytes, endpoint.answer.stream === null ? 0 : output);
 }
+
+/** What came of an answer. */
+export interface Spent {
+  /** As the upstream has told it so far. */
+  readonly told: Tokens | null;
+  /** Tokens that came, about one an event. */
+  readonly output: number;
+}
+
+export const NOTHING_SPENT: Spent = { told: null, output: 0 };
+
+/** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
+export function tokensOfPart({ told, output }: Spent, call: Metered): Tokens | null {
+  if (told === null) return guessed(call, output);
+  // Anthropic tells one token at the beginning, and how many it were at the end.
+  return told.output >= output ? told : { ...told, output, estimated: true };
+}
+
+/** Of a body that came in part. */
+export const spentIn = (bytes: number): Spent => ({
+  told: null,
+  output: Math.ceil(bytes / BYTES_PER_TOKEN),
+});
 
 /** Reads the usage of a relayed stream; the answer's other events cost it one search of their bytes. */
 export class UsageMeter {

@@ -192,14 +192,14 @@ const NOTHING: HistoryRows = {
 };
 
 function figuresOf(
-  { upstream, tokens, firstTokenMs, outputMs }: EndedCall,
+  { upstream, tokens, firstTokenMs, outputMs, isFailure }: EndedCall,
   config: Config,
 ): Partial<UsageFigures> {
   const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
   if (tokens === null) return timed;
   const { input, output, cached, estimated } = tokens;
   const price = priceOf(config, upstream);
-  const instead = upstream === 'local' ? priceInstead(config) : null;
+  const instead = upstream === 'local' && !isFailure ? priceInstead(config) : null;
   return {
     ...timed,
     ...(firstTokenMs === null ? {} : { outputMs, timedTokens: output }),

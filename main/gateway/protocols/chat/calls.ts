@@ -34,6 +34,9 @@ export function argumentsText(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : '';
 }
 
+/** OpenAI takes up to 40 characters (vercel/ai#5171). */
+export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '')}`;
+
 /** Which call of an answer a piece belongs to. */
 export type CallPlace =
   | {
@@ -67,9 +70,7 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
  * sends no index (THU-MAIC/OpenMAIC#1556). A new id without a name does not begin a call: older vLLM invented one for
  * each piece. Work is linear in the arguments.
  */
-export function createCallOrder(
-  newId: (place: number) => string = () => `call_${randomUUID().replaceAll('-', '')}`,
-): CallOrder {
+export function createCallOrder(newId: (place: number) => string = newCallId): CallOrder {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
   let latest: KnownCall | null = null;

@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf } from '../../../platform/json.ts';
-import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
+import { type CallOrder, callPieceOf, callsIn, createCallOrder, newCallId } from './calls.ts';
 import { endOf, standardReason } from './finish.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -175,4 +175,47 @@ function withoutArguments({ calls }: Choice): readonly Json[] {
   return [...calls.entries()]
     .filter(([, { hasName, hasArguments }]) => hasName && !hasArguments)
     .map(([index]) => ({ index, function: { arguments: '{}' } }));
+}
+
+/** As `createChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
+export function repairedAnswer(answer: Json): Json {
+  const before = listOf(answer['choices']);
+  const after = before.map((choice) => (isObject(choice) ? repairedWhole(choice) : choice));
+  return after.every((each, n) => each === before[n]) ? answer : { ...answer, choices: after };
+}
+
+function repairedWhole(choice: Json): Json {
+  const { message, finish_reason: reason } = choice;
+  const said = isObject(message) ? repairedMessage(message) : message;
+  const finish = standardReason(reason);
+  return said === message && (reason ?? null) === finish
+    ? choice
+    : { ...choice, message: said, finish_reason: finish };
+}
+
+function repairedMessage(message: Json): Json {
+  const { role, content, tool_calls: toolCalls } = message;
+  const ids = new Set<unknown>();
+  const given = callsIn(toolCalls);
+  const calls = given.map((call) => repairedWholeCall(call, ids));
+  const isUsual =
+    calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
+  if (isUsual && role !== '' && typeof content !== 'number') return message;
+  return {
+    ...message,
+    ...(role === '' ? { role: 'assistant' } : {}),
+    ...(typeof content === 'number' ? { content: String(content) } : {}),
+    ...(isUsual ? {} : { tool_calls: calls }),
+  };
+}
+
+/** @param ids those of the calls before it */
+function repairedWholeCall(call: Json, ids: Set<unknown>): Json {
+  const { id: given, arguments: json } = callPieceOf(call);
+  const id = given === '' || ids.has(given) ? newCallId() : given;
+  ids.add(id);
+  const inner = isObject(call['function']) ? call['function'] : {};
+  const args = json.trim() === '' ? '{}' : json;
+  if (id === given && inner['arguments'] === args) return call;
+  return { ...call, id, function: { ...inner, arguments: args } };
 }

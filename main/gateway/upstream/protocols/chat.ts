@@ -1,9 +1,12 @@
+import { isObject } from '#shared/objects.ts';
+import { parseJson, writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { isLastChunk, substanceOf } from '../../protocols/chat/content.ts';
 import { createEmptyAnswer } from '../../protocols/chat/empty-answer.ts';
+import { repairedAnswer } from '../../protocols/chat/repair.ts';
 import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
 import {
   MAX_BYTES_AT_ONCE,
@@ -34,7 +37,7 @@ export const CHAT_COMPLETIONS: ApiEndpoint = {
   body: 'json',
   checkBody: requiresList('messages'),
   asks,
-  answer: { createScan: createAnswerScan, stream: CHAT_STREAM, takesBytes: false },
+  answer: { createScan: createAnswerScan, repaired, stream: CHAT_STREAM, takesBytes: false },
   isResumable: true,
   keepsModel: false,
   support: 'required',
@@ -48,6 +51,21 @@ function asks(bytes: Buffer, members: readonly Member[]): Asked {
     isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(bytes, members),
     followsToolResult: () => ['tool', 'function'].includes(lastRole(bytes, members)),
   };
+}
+
+/** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */
+const MAX_REPAIRED_BYTES = 256 * 1024;
+
+/** Calls of tools, a reason that is not one of OpenAI's, and a number for a text. */
+const SUSPECT =
+  /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
+
+function repaired(body: Buffer): Buffer {
+  if (body.length > MAX_REPAIRED_BYTES || !SUSPECT.test(body.toString('latin1'))) return body;
+  const answer = parseJson(body.toString('utf8'));
+  const right = isObject(answer) ? repairedAnswer(answer) : answer;
+  const json = right === answer ? null : writeJson(right);
+  return json === null ? body : Buffer.from(json);
 }
 
 /** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */

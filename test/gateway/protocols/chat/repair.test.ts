@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import {
+  createChunkRepair,
+  repairedAnswer,
+} from '../../../../main/gateway/protocols/chat/repair.ts';
+
+const fn = (name: string, args: unknown = '{}') => ({ name, arguments: args });
+const answer = (message: object, finish_reason: unknown = 'stop') => ({
+  choices: [{ index: 0, message, finish_reason }],
+});
+
+test.each([
+  ['a text', answer({ role: 'assistant', content: 'a', tool_calls: null })],
+  [
+    'calls',
+    answer({ content: null, tool_calls: [{ id: 'a', type: 'function', function: fn('f') }] }),
+  ],
+  ['no choices', { choices: [], usage: {} }],
+  ['choices of another kind', { choices: 'x' }],
+])('a whole answer that follows the format stays as it is: %s', (_, right) => {
+  expect(repairedAnswer(right)).toBe(right);
+});
+
+test.each([
+  ['a digit as a number', answer({ content: 7 }), answer({ content: '7' })],
+  [
+    'an empty role',
+    answer({ role: '', content: 'a' }),
+    answer({ role: 'assistant', content: 'a' }),
+  ],
+  ['a reason by another name', answer({ content: 'a' }, 'eos'), answer({ content: 'a' }, 'stop')],
+  [
+    'a limit by another name',
+    answer({ content: 'a' }, 'MAX_TOKENS'),
+    answer({ content: 'a' }, 'length'),
+  ],
+  [
+    'arguments as an object',
+    answer({ tool_calls: [{ id: 'a', function: fn('f', { x: 1 }) }] }),
+    answer({ tool_calls: [{ id: 'a', function: fn('f', '{"x":1}') }] }),
+  ],
+  [
+    'arguments that are empty or missing',
+    answer({
+      tool_calls: [
+        { id: 'a', function: fn('f', '') },
+        { id: 'b', function: { name: 'g' } },
+      ],
+    }),
+    answer({
+      tool_calls: [
+        { id: 'a', function: fn('f') },
+        { id: 'b', function: fn('g') },
+      ],
+    }),
+  ],
+  [
+    'one call in place of a list',
+    answer({ tool_calls: { id: 'a', function: fn('f') } }),
+    answer({ tool_calls: [{ id: 'a', function: fn('f') }] }),
+  ],
+])('in a whole answer %s is put right', (_, told, right) => {
+  expect(repairedAnswer(told)).toEqual(right);
+});
+
+test('calls of a whole answer without an id, or with one that was used, get one of their own', () => {
+  const calls = [
+    { function: fn('f') },
+    { id: '', function: fn('g') },
+    { id: 'a', function: fn('h') },
+    { id: 'a', function: fn('i') },
+  ];
+  const { choices } = repairedAnswer(answer({ tool_calls: calls })) as {
+    choices: { message: { tool_calls: { id: string }[] } }[];
+  };
+  const ids = choices[0]?.message.tool_calls.map(({ id }) => id) ?? [];
+  expect(new Set(ids).size).toBe(4);
+  expect(ids[2]).toBe('a');
+  expect(ids.every((id) => id.length > 0 && id.length <= 40)).toBe(true);
+});
+
+const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
+const calls = (...tool_calls: object[]) => chunk({ tool_calls });
+
+/** As a chunk that was changed has it. */
+const going = ({ choices }: ReturnType<typeof chunk>) => ({
+  choices: choices.map((choice) => ({ ...choice, finish_reason: null })),
+});
+
+/** Each chunk as the caller gets it; null for one that is dropped. */
+function repaired(...chunks: readonly object[]): unknown[] {
+  const repair = createChunkRepair();
+  return chunks.map((each) => {
+    const taken = repair.take(each as Record<string, unknown>);
+    switch (taken.kind) {
+      case 'same':
+        return each;
+      case 'changed':
+        return taken.chunk;
+      case 'dropped':
+        return null;
+      case 'broken':
+        return taken.detail;
+    }
+  });
+}
+
+test('chunks that follow the format stay as they are', () => {
+  const repair = createChunkRepair();
+  const right = [
+    chunk({ role: 'assistant', content: '' }),
+    chunk({ content: 'a' }, { finish_reason: null }),
+    calls({ index: 0, id: 'a', type: 'function', function: fn('f', '') }),
+    calls({ index: 0, function: { arguments: '{}' } }),
+    calls({ index: 1, id: 'b', type: 'function', function: fn('g', '{}') }),
+    chunk({}, { finish_reason: 'tool_calls' }),
+    { choices: [], usage: {} },
+  ];
+  expect(right.map((each) => repair.take(each).kind)).toEqual(right.map(() => 'same'));
+  expect(repair.finished()).toBe(1);
+});
+
+test('calls that share an index are told apart by their ids', () => {
+  expect(
+    repaired(
+      calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
+      calls({ index: 0, id: 'b', function: fn('g', '{"y":2}') }),
+    ),
+  ).toEqual([
+    calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
+    going(calls({ index: 1, id: 'b', type: 'function', function: fn('g', '{"y":2}') })),
+  ]);
+});
+
+test('arguments of two calls that nothing tells apart break the answer off', () => {
+  const told = repaired(
+    calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
+    calls({ index: 0, function: { arguments: '{"y":2}' } }),
+  );
+  expect(told[1]).toBe('tool calls that cannot be told apart');
+});
+
+test('a call is held back until it has its name, and has arguments at its end', () => {
+  expect(
+    repaired(
+      calls({ index: 0, id: 'a', function: { arguments: '{"x"' } }),
+      calls({ index: 0, function: fn('f', ':1}') }),
+      calls({ index: 1, id: 'b', function: fn('g', '') }),
+      chunk({}, { finish_reason: 'stop' }),
+    ),
+  ).toEqual([
+    going(chunk({})),
+    going(calls({ index: 0, id: 'a', type: 'function', function: fn('f', '{"x":1}') })),
+    calls({ index: 1, id: 'b', function: fn('g', '') }),
+    chunk({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }, { finish_reason: 'stop' }),
+  ]);
+});
+
+test('a reason that is repeated, none or unknown reaches the caller as clients know it', () => {
+  expect(
+    repaired(
+      chunk({ content: 'a' }, { finish_reason: '' }),
+      chunk({ content: 'b' }, { finish_reason: 'null' }),
+      chunk({}, { finish_reason: 'eos' }),
+      chunk({}, { finish_reason: 'stop' }),
+      chunk({ content: 'c' }, { finish_reason: 'stop' }),
+    ),
+  ).toEqual([
+    chunk({ content: 'a' }, { finish_reason: null }),
+    chunk({ content: 'b' }, { finish_reason: null }),
+    chunk({}, { finish_reason: 'stop' }),
+    null,
+    chunk({ content: 'c' }, { finish_reason: null }),
+  ]);
+});
+
+test.each(['abort', 'error', 'network_error'])('the reason %j breaks the answer off', (reason) => {
+  expect(repaired(chunk({}, { finish_reason: reason }))[0]).toContain(reason);
+});
