@@ -19,7 +19,7 @@ import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor } from './monitoring/monitor.ts';
 import { createChecks } from './monitoring/checks.ts';
 import { createEngineActivity } from './routing/hung-engines.ts';
-import { createHedgeBudget } from './routing/hedge-policy.ts';
+import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';
 import { createPoolPart } from './pool-part.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/upstream-support.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { predict, slowTtftMs } from '../../main/gateway/routing/ttft-predictions.ts';
+import { predict, slowTtftMs } from '../../main/gateway/routing/predictions.ts';
 import {
   ALL_SORTS,
   exactMs,

@@ -67,7 +67,7 @@ const WALLS = [
   ['the desktop', 'main/desktop', '../agent/agent.ts'],
   ['the desktop', 'main/desktop', '../app/app.ts'],
   ['the desktop', 'main/desktop', '../cli/cli.ts'],
-  ['the platform', 'main/platform', '../gateway/routing/router.ts'],
+  ['the platform', 'main/platform', '../gateway/routing/route.ts'],
   ['the platform', 'main/platform', '../config/load.ts'],
   ["the platform's rooms", 'main/platform/http', '../../config/load.ts'],
   ['the real program', 'main', './demo/demo.ts'],
@@ -131,7 +131,7 @@ test.each(
 const ROOMS = [
   ['chat/resume', '../relay.ts'],
   ['chat/resume', '../../monitoring/request-log.ts'],
-  ['upstream/protocols', '../attempt.ts'],
+  ['upstream/protocols', '../exchange.ts'],
   ['upstream/protocols', '../../usage/recorder.ts'],
   ['translation/messages', '../../http/errors.ts'],
   ['translation/responses', '../../upstream/sse.ts'],

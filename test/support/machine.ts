@@ -3,7 +3,7 @@ import {
   NO_PREDICTION_YET,
   type PredictionRecord,
   withFirstToken,
-} from '../../main/gateway/routing/ttft-predictions.ts';
+} from '../../main/gateway/routing/predictions.ts';
 import { chance } from './chance.ts';
 
 /** A machine whose first token takes an overhead and a rate, give or take. */

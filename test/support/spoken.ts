@@ -1,14 +1,14 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { createEndpointSupport } from '../../main/gateway/routing/upstream-support.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
 import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
-import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
+import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
-import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
+import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
+import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -96,7 +96,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     caller: null,
     key: null,
   });
-  const context: RequestContext = {
+  const context: RoutedRequest = {
     call: {
       request,
       headers: {},
@@ -110,10 +110,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     remotes: remoteUpstreams(config),
     epoch: 0,
     observer,
-    attempts: new RequestAttempts(observer, { ...monitor, clock }),
     signal: new AbortController().signal,
-    cause: 'turn',
-    onContent() {},
     reserveCopy: () => true,
   };
   const deps = {

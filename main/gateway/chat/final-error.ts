@@ -8,7 +8,7 @@ import {
   type UpstreamOutcome,
   reasonOf,
   wasAttempted,
-} from '../routing/fallback-reasons.ts';
+} from '../routing/outcomes.ts';
 import { type Untranslatable, TOO_HEAVY } from '../upstream/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { parseJson } from '../../platform/json.ts';

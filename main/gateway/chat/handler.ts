@@ -14,9 +14,9 @@ import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
-import { RequestAttempts } from '../routing/attempts.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
-import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
+import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import { chatFormInTurns, chatFormOf } from '../upstream/chat-form.ts';
@@ -177,9 +177,9 @@ function formOf(
 
 function contextOf(
   accepted: Omit<ChatCall, 'zeroSpend' | 'translator' | 'native'> & Omit<Asked, 'stream'>,
-  given: Pick<RequestContext, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
+  given: Pick<RoutedRequest, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
-): RequestContext {
+): RoutedRequest {
   const { id, request, headers, authorization, chatForm, model, caller, key } = accepted;
   const zeroSpend = given.config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
   const { upstreamPath } = request.endpoint;
@@ -197,14 +197,8 @@ function contextOf(
     },
     ...given,
     observer,
-    attempts: new RequestAttempts(observer, deps),
-    cause: 'turn',
-    onContent: ignoreContent,
   };
 }
-
-/** Only a hedged call has another one to abort. */
-function ignoreContent(): void {}
 
 /** Whether the rest of a refused body is short enough to be read, which keeps the connection. */
 function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {

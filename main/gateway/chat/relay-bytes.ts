@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { ResponseListener, TransportFailure } from '../../platform/http/types.ts';
-import type { BytesSeen } from '../upstream/attempt.ts';
+import type { BytesSeen } from '../upstream/exchange.ts';
 import type { RelayEnd } from './relay.ts';
 
 interface BytesPlan {

@@ -8,7 +8,7 @@ import type { UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { shownWords } from '../upstream/shown-error.ts';
-import type { StreamSeen } from '../upstream/attempt.ts';
+import type { StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../upstream/answer-translation.ts';
 import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';

@@ -6,9 +6,10 @@ import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import { fallbackReason } from '../routing/fallback-reasons.ts';
-import type { RequestContext, RouteResult } from '../routing/router.ts';
-import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
+import { fallbackReason } from '../routing/outcomes.ts';
+import type { RouteResult } from '../routing/route.ts';
+import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
@@ -22,7 +23,7 @@ import { record, relayToEnd } from './stream.ts';
 export interface AnswerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
-  readonly context: RequestContext;
+  readonly context: RoutedRequest;
   readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
 }
 
@@ -36,7 +37,7 @@ export function answerChat(
 ): Promise<void> {
   switch (routed.kind) {
     case 'cancelled':
-      endRequest(context.context, 'cancelled');
+      context.context.observer.ended('cancelled');
       return Promise.resolve();
     case 'unanswered':
       sendFinalResponse(routed, res, context);
@@ -89,7 +90,7 @@ function sendFinalResponse(
       answering(final.response.status);
       sendPassed(final.response, res, headers);
   }
-  endRequest(context, final.kind === 'answer' ? 'done' : 'failed');
+  context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
 }
 
 function sendPassed(
@@ -159,7 +160,7 @@ function sendWhole(
   { body, contentAt }: AnswerSeen,
   { call, attempt }: Pick<AnsweredRoute, 'call' | 'attempt'>,
   res: ServerResponse,
-  { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
+  { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RoutedRequest },
 ): void {
   const { stream, includeUsage, endpoint } = call.request;
   const asEvents = endpoint.answer.stream?.asEvents ?? null;
@@ -169,8 +170,8 @@ function sendWhole(
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
   attempt.answering(contentAt);
-  attempt.succeeded();
-  endRequest(context, 'done');
+  attempt.end({ kind: 'served' });
+  context.observer.ended('done');
 }
 
 interface BytesContext extends Omit<AnswerContext, 'base'> {
@@ -180,7 +181,7 @@ interface BytesContext extends Omit<AnswerContext, 'base'> {
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
   seen: BytesSeen,
-  { attempt, dispatch, plan }: Pick<AnsweredRoute, 'attempt' | 'dispatch' | 'plan'>,
+  { attempt, turn, walk }: Pick<AnsweredRoute, 'attempt' | 'turn' | 'walk'>,
   res: ServerResponse,
   { headers, context: { config, signal }, deps: { clock } }: BytesContext,
 ): Promise<RelayEnd['kind']> {
@@ -194,24 +195,16 @@ async function sendBytes(
   const { idleTimeoutMs } = config.routing;
   const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
   record(end, attempt);
-  if (end.kind === 'broken') plan.broken(dispatch);
-  plan.close(null);
+  if (end.kind === 'broken') walk.broken(turn);
+  walk.close(null);
   return end.kind;
 }
 
 async function endedWith(
   relayed: Promise<RelayEnd['kind']>,
-  { attempts, observer }: Pick<RequestContext, 'attempts' | 'observer'>,
+  { observer }: Pick<RoutedRequest, 'observer'>,
 ): Promise<void> {
-  endRequest({ attempts, observer }, STATE_AFTER[await relayed]);
-}
-
-function endRequest(
-  { attempts, observer }: Pick<RequestContext, 'attempts' | 'observer'>,
-  state: Parameters<RequestContext['observer']['ended']>[0],
-): void {
-  attempts.close();
-  observer.ended(state);
+  observer.ended(STATE_AFTER[await relayed]);
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
 import { isRemoved } from '../circuits/circuits.ts';
-import type { Attempt } from '../routing/attempts.ts';
-import type { Dispatch } from '../routing/candidate.ts';
-import type { FallbackPlan } from '../routing/fallback-plan.ts';
-import type { RequestContext } from '../routing/router.ts';
+import type { Attempt } from '../routing/attempt.ts';
+import type { AnsweredCall } from '../routing/call-upstream.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
+import type { Turn } from '../routing/step.ts';
+import type { Walk } from '../routing/walk.ts';
 import { restTranslator, type StreamTranslator } from '../upstream/answer-translation.ts';
-import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
+import type { AnswerSeen, StreamSeen } from '../upstream/exchange.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../upstream/endpoint.ts';
@@ -21,21 +21,17 @@ import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resu
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
-/** A committed stream, the dispatch that it came from and the candidates that are left. */
-export interface Committed {
-  readonly call: UpstreamCall;
+/** A committed stream and the calls that are left. */
+export interface Committed extends AnsweredCall {
   readonly seen: StreamSeen;
-  readonly attempt: Attempt;
-  readonly hidesUsage: boolean;
-  readonly dispatch: Dispatch;
-  readonly plan: FallbackPlan;
+  readonly walk: Walk;
 }
 
 /** What the parts of one answer share, whichever upstream they come from. */
 interface StreamContext {
   readonly format: StreamFormat;
   readonly res: ServerResponse;
-  readonly context: RequestContext;
+  readonly context: RoutedRequest;
   readonly deps: ResumeDeps;
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
@@ -50,25 +46,25 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { call, seen, attempt, hidesUsage, dispatch, plan }: Committed,
+  { call, seen, attempt, hidesUsage, turn, walk }: Committed,
   format: StreamFormat,
   res: ServerResponse,
   { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
   const { request } = call;
   const translator = call.translator?.createStream() ?? null;
-  const sent = mayResume(request, plan, context) ? createSentBytes() : null;
+  const sent = mayResume(request, walk, context) ? createSentBytes() : null;
   const stream = { format, res, context, deps, request, translator, sent };
   const { endpoint } = call;
   const first = relayStream({ endpoint, seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
-  return resumeUntilEnded(first, { dispatch, plan }, stream);
+  return resumeUntilEnded(first, { turn, walk }, stream);
 }
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
-function mayResume(request: ChatRequest, plan: FallbackPlan, { config }: RequestContext): boolean {
+function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest): boolean {
   const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
-  return isAllowed && request.choices === 1 && plan.hasFallback();
+  return isAllowed && request.choices === 1 && walk.hasFallback();
 }
 
 function relayStream(
@@ -151,19 +147,19 @@ function failureIn(end: RelayEnd, called: Called, nowMs: number): Failure | null
 export function record(end: RelayEnd, attempt: Attempt, failure: Failure | null = null): void {
   switch (end.kind) {
     case 'complete':
-      return attempt.succeeded();
+      return attempt.end({ kind: 'served' });
     case 'broken':
-      return attempt.broken(end.detail, failure);
+      return attempt.end({ kind: 'broken', detail: end.detail, failure });
     // An answer that differs from another upstream's is not a failure.
     case 'diverged':
     case 'cancelled':
-      return attempt.cancelled();
+      return attempt.end({ kind: 'cancelled' });
   }
 }
 
 /** What one upstream gave of the answer, and how that ended. */
 interface Part {
-  readonly source: Dispatch;
+  readonly source: Turn;
   readonly end: RelayEnd;
   /** Null for the first part. */
   readonly resumed: ResumedAnswer | null;
@@ -172,13 +168,13 @@ interface Part {
 
 async function resumeUntilEnded(
   first: Promise<RelayEnd>,
-  { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
+  { turn, walk }: Pick<Committed, 'turn' | 'walk'>,
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
   const { format, res, translator } = stream;
-  let part: Part = { source: dispatch, end: await first, resumed: null, translator };
+  let part: Part = { source: turn, end: await first, resumed: null, translator };
   while (isUnfinished(part)) {
-    const next = await nextPart(part, plan, stream);
+    const next = await nextPart(part, walk, stream);
     if (next === 'cancelled') return next;
     if (next === null) break;
     part = next;
@@ -202,20 +198,20 @@ function isUnfinished({ end, resumed }: Part): boolean {
 /** Null if nobody can go on. */
 async function nextPart(
   { end, source, resumed, translator }: Part,
-  plan: FallbackPlan,
+  walk: Walk,
   stream: StreamContext,
 ): Promise<Part | 'cancelled' | null> {
   const { res, context, deps, request } = stream;
   const isOver = translator !== null && translator.ended() !== 'no';
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   if (sent === null) {
-    plan.broken(source);
-    plan.close(null);
+    walk.broken(source);
+    walk.close(null);
     return null;
   }
   const restarted = end.kind === 'diverged' ? (resumed?.call ?? null) : null;
-  const next = await resumeAnswer({ request, source, restarted, plan, sent }, context, deps);
-  if (next.kind !== 'answered') plan.close(null);
+  const next = await resumeAnswer({ request, source, restarted, walk, sent }, context, deps);
+  if (next.kind !== 'answered') walk.close(null);
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
   announce(next, res);
@@ -223,7 +219,7 @@ async function nextPart(
   // Whatever the upstream speaks, the rest comes as chunks of a chat completion.
   const rest = { ...stream, format: CHAT_STREAM, translator: ofRest };
   const restEnd = await relayRest(next, rest);
-  return { source: next.dispatch, end: restEnd, resumed: next, translator: ofRest };
+  return { source: next.turn, end: restEnd, resumed: next, translator: ofRest };
 }
 
 /** Of an answer that began in the caller's protocol; null if that is chat completions. */

@@ -8,7 +8,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
-import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
+import { createPredictions, type Predictions } from '../routing/predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
-import type { Predictions } from '../routing/ttft-predictions.ts';
+import type { Predictions } from '../routing/predictions.ts';
 import type { Latencies, Stats, Outcomes } from './counters.ts';
 
 const VERSION = 1;

@@ -9,8 +9,7 @@ import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
 import { getFrom } from '../upstream/own-requests.ts';
-import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
-import { idOf } from './local-balancing.ts';
+import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 
 export interface HealthCheckRoutesDeps {
   readonly http: HttpClient;
@@ -74,7 +73,7 @@ function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<HealthChec
       const { targets } = choice;
       if (isPool) {
         const admits = (target: LocalTarget) =>
-          deps.circuits.exclusionOf(idOf(target), '') === null;
+          deps.circuits.exclusionOf(circuitIdOf(target), '') === null;
         return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
       }
       const target = targets.find(({ provider }) => provider === id);

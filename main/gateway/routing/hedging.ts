@@ -1,41 +1,42 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { Dispatch } from './candidate.ts';
-import type { FallbackPlan } from './fallback-plan.ts';
-import { type HedgeBudget, hedgeDelayMs, mayHedge, showsContent } from './hedge-policy.ts';
-import {
-  type AnsweredCall,
-  type AttemptContext,
-  type AttemptOutcome,
-  type CallDeps,
-  callUpstream,
-} from './retry.ts';
+import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
+import type { RoutedRequest } from './candidates.ts';
+import type { Turn } from './step.ts';
+import { hedgeDelayMs } from './predictions.ts';
+import type { Walk } from './walk.ts';
+
+type Hedge = Config['routing']['hedge'];
 
 export interface HedgeDeps extends CallDeps {
   readonly budget: HedgeBudget;
 }
 
-/** How a dispatch ended; failures are already recorded in the plan. */
-export type DispatchResult =
-  | (AnsweredCall & { readonly dispatch: Dispatch })
-  | { readonly kind: 'failed' }
-  | { readonly kind: 'cancelled' };
-
 /**
- * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
- * beside it. The first content wins and the other call is aborted at once; never more than two run.
+ * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
+ * cost money, because `local` was slow.
  */
-export function runHedged(
-  first: Dispatch,
-  plan: FallbackPlan,
-  context: AttemptContext,
-  deps: HedgeDeps,
-): Promise<DispatchResult> {
-  return new Promise((resolve) => new HedgedCall(plan, context, deps, resolve).start(first));
+function mayHedge(hedge: Hedge, from: UpstreamId, to: UpstreamId): boolean {
+  if (hedge === 'off') return false;
+  return hedge === 'all' || (from === 'local') === (to === 'local');
+}
+
+/** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
+function showsContent({ mode }: UpstreamCall): boolean {
+  return mode !== 'whole';
+}
+
+/** Whether one of the upstreams `ahead` might be called while this call is slow. */
+export function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge): boolean {
+  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
 }
 
 interface Contender {
-  readonly dispatch: Dispatch;
+  readonly turn: Turn;
+  readonly startedAt: number;
   readonly cancellation: Cancellation;
 }
 
@@ -43,126 +44,153 @@ interface Contender {
  * `racing`: no content yet; `won`: content has come of an answer that is being assembled, and no further
  * call is started even if that answer fails; `settled`: the result is out.
  */
-type HedgeState = 'racing' | 'won' | 'settled';
+type RaceState = 'racing' | 'won' | 'settled';
 
-class HedgedCall {
-  readonly #plan: FallbackPlan;
-  readonly #context: AttemptContext;
-  readonly #deps: HedgeDeps;
-  readonly #resolve: (result: DispatchResult) => void;
-  #state: HedgeState = 'racing';
+/**
+ * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
+ * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
+ * last are told to the walk here.
+ */
+export function race(
+  first: Turn,
+  walk: Walk,
+  request: RoutedRequest,
+  deps: HedgeDeps,
+): Promise<CallOutcome & { readonly turn: Turn }> {
+  const { clock, budget } = deps;
+  const { config, signal } = request;
+  const { promise, resolve } = Promise.withResolvers<CallOutcome & { readonly turn: Turn }>();
+  let state: RaceState = 'racing';
   /** The running calls, at most two. */
-  #contenders: readonly Contender[] = [];
-  #cancelTimer: () => void = () => {};
+  let contenders: readonly Contender[] = [];
+  let cancelTimer = () => {};
 
-  constructor(
-    plan: FallbackPlan,
-    context: AttemptContext,
-    deps: HedgeDeps,
-    resolve: (result: DispatchResult) => void,
-  ) {
-    this.#plan = plan;
-    this.#context = context;
-    this.#deps = deps;
-    this.#resolve = resolve;
-    context.signal.addEventListener('abort', this.#onCancel);
-  }
-
-  start(dispatch: Dispatch): void {
-    const contender = { dispatch, cancellation: new Cancellation() };
-    const cause = this.#contenders.length === 0 ? this.#context.cause : 'hedge';
-    this.#contenders = [...this.#contenders, contender];
-    this.#armHedgeTimer();
-    if (this.#context.signal.aborted) contender.cancellation.abort();
-    const context = {
-      ...this.#context,
-      cause,
-      signal: contender.cancellation,
-      onContent: () => this.#onContent(contender),
-    };
-    void callUpstream(dispatch.admitted, context, this.#deps).then((outcome) =>
-      this.#onEnd(contender, outcome),
-    );
+  function start(turn: Turn): void {
+    const contender = { turn, startedAt: turn.at, cancellation: new Cancellation() };
+    const cause = contenders.length === 0 ? 'turn' : 'hedge';
+    contenders = [...contenders, contender];
+    armHedgeTimer();
+    if (signal.aborted) contender.cancellation.abort();
+    const onContent = () => won(contender);
+    const options = { cause, signal: contender.cancellation, onContent } as const;
+    void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
   /** Runs only while there is one call: two are the limit. */
-  #armHedgeTimer(): void {
-    this.#cancelTimer();
-    const [only, second] = this.#contenders;
-    if (only === undefined || second !== undefined || this.#state !== 'racing') return;
-    if (!showsContent(only.dispatch.admitted.call)) return;
-    const { clock } = this.#deps;
-    const elapsedMs = clock.ticks() - only.dispatch.admitted.at;
-    const remainingMs = Math.max(0, hedgeDelayMs(this.#context.config) - elapsedMs);
-    this.#cancelTimer = clock.after(remainingMs, () => this.#startHedge(only));
+  function armHedgeTimer(): void {
+    cancelTimer();
+    const [only, second] = contenders;
+    if (only === undefined || second !== undefined || state !== 'racing') return;
+    if (!showsContent(only.turn.call)) return;
+    const elapsedMs = clock.ticks() - only.startedAt;
+    const remainingMs = Math.max(0, hedgeDelayMs(config) - elapsedMs);
+    cancelTimer = clock.after(remainingMs, () => startHedge(only.turn));
   }
 
-  #startHedge({ dispatch: { admitted } }: Contender): void {
-    const { routing, circuit } = this.#context.config;
-    const { budget } = this.#deps;
-    if (!budget.allows(routing.hedgeBudget, circuit.ttftSlowThreshold)) return;
-    if (!this.#context.reserveCopy()) return;
-    const dispatch = this.#plan.hedge((to) => mayHedge(routing.hedge, admitted.call.upstream, to));
-    if (dispatch === null) return;
+  function startHedge({ call: slow }: Turn): void {
+    const { hedge, hedgeBudget } = config.routing;
+    if (!budget.allows(hedgeBudget, config.circuit.ttftSlowThreshold)) return;
+    if (!request.reserveCopy()) return;
+    const turn = walk.hedge((call) => mayHedge(hedge, slow.upstream, call.upstream));
+    if (turn === null) return;
     budget.spend();
-    this.start(dispatch);
+    start(turn);
   }
 
-  #onContent(winner: Contender): void {
-    if (this.#state !== 'racing' || !this.#contenders.includes(winner)) return;
-    this.#state = 'won';
-    this.#cancelTimer();
-    this.#abortOthers(winner);
+  function won(winner: Contender): void {
+    if (state !== 'racing' || !contenders.includes(winner)) return;
+    state = 'won';
+    cancelTimer();
+    abortOthers(winner);
   }
 
-  #onEnd(contender: Contender, outcome: AttemptOutcome): void {
-    if (this.#state === 'settled' || !this.#contenders.includes(contender)) {
+  function ended(contender: Contender, outcome: CallOutcome): void {
+    if (state === 'settled' || !contenders.includes(contender)) {
       // Its content came in the same turn as the winner's: the stream has no reader.
       if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
         outcome.seen.exchange.abort();
       return;
     }
-    switch (outcome.kind) {
-      case 'answered':
-        this.#abortOthers(contender);
-        this.#settle({ ...outcome, dispatch: contender.dispatch });
-        break;
-      case 'cancelled':
-        this.#settle(outcome);
-        break;
-      case 'failed':
-        this.#onFailed(contender, outcome.failure);
+    if (outcome.kind === 'failed') {
+      failed(contender, outcome);
+      return;
+    }
+    if (outcome.kind === 'answered') abortOthers(contender);
+    settle(contender, outcome);
+  }
+
+  function failed(
+    contender: Contender,
+    outcome: { readonly kind: 'failed'; readonly failure: Failure },
+  ): void {
+    // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
+    const isFinal = outcome.failure.fallBack === 'never' && contenders[0] === contender;
+    if (isFinal) abortOthers(contender);
+    contenders = contenders.filter((each) => each !== contender);
+    if (contenders.length === 0) settle(contender, outcome);
+    else {
+      walk.failed(contender.turn, outcome.failure);
+      armHedgeTimer();
     }
   }
 
-  #onFailed(contender: Contender, failure: Failure): void {
-    // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-    const isFinal = failure.fallBack === 'never' && this.#contenders[0] === contender;
-    if (isFinal) this.#abortOthers(contender);
-    this.#contenders = this.#contenders.filter((each) => each !== contender);
-    this.#plan.failed(contender.dispatch, failure);
-    if (this.#contenders.length === 0) this.#settle({ kind: 'failed' });
-    else this.#armHedgeTimer();
-  }
-
-  #abortOthers(winner: Contender): void {
-    const others = this.#contenders.filter((each) => each !== winner);
-    this.#contenders = [winner];
-    for (const { dispatch, cancellation } of others) {
-      this.#context.attempts.hedgeLost(dispatch.admitted.call);
-      dispatch.candidate.hedgeLost(dispatch.admitted);
+  function abortOthers(winner: Contender): void {
+    const others = contenders.filter((each) => each !== winner);
+    contenders = [winner];
+    for (const { turn, cancellation } of others) {
+      turn.step.outrun(turn);
       cancellation.abort();
     }
   }
 
-  readonly #onCancel = (): void => {
-    for (const { cancellation } of this.#contenders) cancellation.abort();
-  };
-
-  #settle(result: DispatchResult): void {
-    this.#state = 'settled';
-    this.#cancelTimer();
-    this.#context.signal.removeEventListener('abort', this.#onCancel);
-    this.#resolve(result);
+  function abortAll(): void {
+    for (const { cancellation } of contenders) cancellation.abort();
   }
+
+  function settle({ turn }: Contender, outcome: CallOutcome): void {
+    state = 'settled';
+    cancelTimer();
+    signal.removeEventListener('abort', abortAll);
+    resolve({ ...outcome, turn });
+  }
+
+  signal.addEventListener('abort', abortAll);
+  start(first);
+  return promise;
+}
+
+/** Limits how many of the recent requests may cost twice. */
+export interface HedgeBudget {
+  /** Counts a request. */
+  requested(): void;
+  /**
+   * Whether one more hedge is within `percent` of the recent requests, or below `atLeast`: as many as it
+   * takes for the circuit of an upstream that hangs to open. 0 percent allows none.
+   */
+  allows(percent: number, atLeast: number): boolean;
+  spend(): void;
+}
+
+/** Requests that the budget is computed over. */
+const WINDOW = 200;
+
+export function createHedgeBudget(): HedgeBudget {
+  const hedges = new Uint8Array(WINDOW);
+  let newest = 0;
+  let seen = 0;
+  let spent = 0;
+  return {
+    requested() {
+      newest = (newest + 1) % WINDOW;
+      seen = Math.min(seen + 1, WINDOW);
+      spent -= hedges[newest] ?? 0;
+      hedges[newest] = 0;
+    },
+    allows: (percent, atLeast) =>
+      percent > 0 && spent < Math.max(atLeast, Math.floor((seen * percent) / 100)),
+    spend() {
+      hedges[newest] = (hedges[newest] ?? 0) + 1;
+      spent += 1;
+    },
+  };
 }

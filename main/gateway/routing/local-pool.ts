@@ -1,234 +1,243 @@
 import type { Config } from '../../config/schema.ts';
-import type { Excluded, HeldPermit } from '../circuits/circuits.ts';
-import { NEUTRAL, type Result } from '../circuits/transitions.ts';
+import type { Circuits, Excluded } from '../circuits/circuits.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
-import type { Failure } from '../upstream/failure.ts';
-import type { LocalTarget } from '../upstream/upstreams.ts';
-import type { AdmissionMode, AdmittedCall, CallFilter, Candidate } from './candidate.ts';
-import type { Failed, HedgeLost, UpstreamOutcome } from './fallback-reasons.ts';
-import {
-  type BalancingDeps,
-  idOf,
-  poolExclusion,
-  poolResult,
-  preferred,
-  skipped,
-  soonest,
-  soonestFirst,
-} from './local-balancing.ts';
+import type { ChatRequest } from '../upstream/chat-request.ts';
+import { circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
+import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
+import { type AdmissionMode, type CallablePool, skipped } from './step.ts';
+import type { Predictions } from './predictions.ts';
 
-interface LocalPoolRequest {
-  readonly call: ChatCall;
-  /** The request as a machine takes it. */
+export interface BalancingDeps {
+  readonly circuits: Circuits;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Running requests at a provider. */
+  readonly inFlightAt: (id: string) => number;
+  readonly predictions: Predictions;
+}
+
+/** The request as each of the machines takes it. */
+interface PoolRequest {
+  readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
-  /** The circuits' epoch at the moment when `config` was read. */
-  readonly epoch: number;
 }
 
-type PoolState =
-  | { readonly kind: 'unused' }
-  /** No call was admitted, or it was closed before one was. */
-  | {
-      readonly kind: 'unavailable';
-      /** The pool's own exclusion; null: each of its machines is excluded by itself. */
-      readonly exclusion: UpstreamOutcome | null;
+/** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
+export function localPool(
+  targets: Targets,
+  { request, formAt, config }: PoolRequest,
+  deps: BalancingDeps,
+): CallablePool {
+  const exclusionOf = (target: LocalTarget) =>
+    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '');
+
+  function inOrder(mode: AdmissionMode): Targets {
+    switch (mode) {
+      case 'forced':
+        return soonestFirst(targets, exclusionOf);
+      case 'again':
+        return soonest(targets, exclusionOf);
+      default:
+        return preferred(targets, request, exclusionOf, deps);
     }
-  | Admitted;
+  }
 
-interface Admitted {
-  readonly kind: 'admitted';
-  readonly pool: HeldPermit;
-  readonly maxCalls: number;
-  /** Machines that may still be called, best first. */
-  readonly ahead: readonly LocalTarget[];
-  /** `recorded`: the pool's circuit has the result, or will get it from the answer. */
-  readonly result: 'pending' | 'recorded';
+  return {
+    callables(mode) {
+      const ordered = inOrder(mode);
+      const peers = mode === 'forced' ? 1 : ordered.length;
+      return ordered.map((target) => ({
+        id: circuitIdOf(target),
+        call: () => localCall(formAt(target), target, config, peers),
+      }));
+    },
+    timeoutMs: config.local.timeoutMs,
+    exclusion: () => poolExclusion(targets, exclusionOf),
+    result: (ended) => poolResult(ended, targets, exclusionOf),
+  };
 }
 
-interface PoolCall {
-  readonly admitted: AdmittedCall;
-  outcome: 'running' | 'broken' | Failed | HedgeLost;
+/** At most three admitted machines in the order of the calls: those with the requested model first, then others with their own. */
+function preferred(
+  targets: readonly LocalTarget[],
+  request: ChatRequest,
+  exclusionOf: ExclusionOf,
+  deps: BalancingDeps,
+): LocalTarget[] {
+  const admits = (target: LocalTarget) => exclusionOf(target) === null;
+  const promptBytes = request.bytes.length;
+  const first = balanced(offering(targets, request.model), admits, promptBytes, deps);
+  if (first.length >= MAX_TRIES) return first;
+  const chosen: ReadonlySet<LocalTarget> = new Set(first);
+  const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
+  const others = balanced(targets, isOther, promptBytes, deps);
+  return [...first, ...others].slice(0, MAX_TRIES);
 }
 
-const UNUSED: PoolState = { kind: 'unused' };
+function balanced(
+  targets: readonly LocalTarget[],
+  isEligible: (target: LocalTarget) => boolean,
+  promptBytes: number,
+  { circuits, inFlightAt, predictions, random }: BalancingDeps,
+): LocalTarget[] {
+  const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
+  const memberOf = (target: LocalTarget) => {
+    if (!isEligible(target)) return null;
+    const id = circuitIdOf(target);
+    const predictedTtft = predictions.at(id, promptBytes)?.ttftMs ?? null;
+    return { target, ewmaTtft: ewmaTtftAt(id), predictedTtft, inFlight: inFlightAt(id) };
+  };
+  // The circuit of `local` averages the samples of all machines.
+  return chooseInOrder(targets, memberOf, ewmaTtftAt('local'), random);
+}
+
+/** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
+function soonestFirst(targets: readonly LocalTarget[], exclusionOf: ExclusionOf): LocalTarget[] {
+  const waits = targets.flatMap((target) => {
+    const excluded = exclusionOf(target);
+    return excluded === null || mayBeForced(excluded)
+      ? [{ target, waitMs: excluded?.waitMs ?? 0 }]
+      : [];
+  });
+  return waits.toSorted((a, b) => a.waitMs - b.waitMs).map(({ target }) => target);
+}
+
+/** The machine that is back first, whatever excludes it. */
+function soonest(
+  targets: readonly LocalTarget[],
+  exclusionOf: ExclusionOf,
+): readonly LocalTarget[] {
+  const waitMsOf = (target: LocalTarget) => exclusionOf(target)?.waitMs ?? 0;
+  return targets.toSorted((a, b) => waitMsOf(a) - waitMsOf(b)).slice(0, 1);
+}
+
+/** A machine of the local pool, with what it is compared by. */
+export interface PoolMember {
+  readonly target: LocalTarget;
+  /** Time-decayed mean of its times to first token, in milliseconds; null while unknown. */
+  readonly ewmaTtft: number | null;
+  /** Predicted time to first token for this prompt, in milliseconds; null below the samples that it needs. */
+  readonly predictedTtft: number | null;
+  /** Running requests. */
+  readonly inFlight: number;
+}
+
+/** Machines called for one request. */
+const MAX_TRIES = 3;
+/** Lower values are noise, and a cost of 0 would stay 0 under any load. */
+const SHORTEST_TTFT_MS = 1;
 
 /**
- * The machines of the local pool, at most three of them in turn, each with an equal share of the pool's
- * time. The circuit of `local` counts the pool, each machine's own circuit counts the machine.
+ * The machines for one request in the order of its calls: each the cheaper of two random ones (power of two
+ * choices), where cost is time to first token times load. Always taking the cheapest of all would send
+ * concurrent requests to the same machine. A prediction for the prompt goes before a machine's mean, and
+ * `meanTtft` stands in for an unknown one. `memberOf` is null for an excluded machine.
  */
-export class LocalPoolCandidate implements Candidate {
-  readonly upstream = 'local';
-  readonly #targets: readonly LocalTarget[];
-  readonly #request: LocalPoolRequest;
-  readonly #deps: BalancingDeps;
-  #state: PoolState = UNUSED;
-  #calls: readonly PoolCall[] = [];
-
-  constructor(targets: readonly LocalTarget[], request: LocalPoolRequest, deps: BalancingDeps) {
-    this.#targets = targets;
-    this.#request = request;
-    this.#deps = deps;
-  }
-
-  next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null {
-    if (this.#state.kind === 'unused') {
-      if (mode === 'admitIfClosed') return null;
-      this.#state = this.#enter(mode);
+export function chooseInOrder(
+  targets: readonly LocalTarget[],
+  memberOf: (target: LocalTarget) => PoolMember | null,
+  meanTtft: number | null,
+  random: () => number,
+): LocalTarget[] {
+  const costOf = ({ predictedTtft, ewmaTtft, inFlight }: PoolMember) => {
+    const ttftMs = predictedTtft ?? ewmaTtft ?? meanTtft ?? SHORTEST_TTFT_MS;
+    return Math.max(ttftMs, SHORTEST_TTFT_MS) * (inFlight + 1);
+  };
+  const chosen: LocalTarget[] = [];
+  let rival: PoolMember | null = null;
+  for (const index of shuffled(targets.length, random)) {
+    const target = targets[index];
+    const next = target === undefined ? null : memberOf(target);
+    if (next === null) continue;
+    if (rival === null) {
+      rival = next;
+      continue;
     }
-    const state = this.#state;
-    if (state.kind === 'admitted' && this.#calls.length < state.maxCalls) {
-      const admitted = this.#nextMachine(state, mode, filter);
-      if (admitted !== null) return admitted;
-    }
-    this.#recordIfLost();
-    return null;
+    const isBetter: boolean = costOf(next) < costOf(rival);
+    chosen.push(isBetter ? next.target : rival.target);
+    if (!isBetter) rival = next;
+    if (chosen.length === MAX_TRIES) return chosen;
   }
-
-  /** Orders the machines and asks the pool's circuit. */
-  #enter(mode: AdmissionMode): PoolState {
-    const { config, epoch } = this.#request;
-    const ahead = this.#inOrder(mode);
-    if (ahead.length === 0) return { kind: 'unavailable', exclusion: null };
-    const { timeoutMs } = config.local;
-    const admission = this.#deps.circuits[mode]('local', { model: '', timeoutMs }, epoch);
-    if (admission.kind === 'excluded') {
-      return { kind: 'unavailable', exclusion: skipped(admission) };
-    }
-    const pool = { id: 'local', permit: admission.permit };
-    // Only one excluded machine is forced: the first one without another request's probe.
-    const maxCalls = mode === 'admitForced' ? 1 : ahead.length;
-    return { kind: 'admitted', pool, maxCalls, ahead, result: 'pending' };
-  }
-
-  #inOrder(mode: AdmissionMode): readonly LocalTarget[] {
-    switch (mode) {
-      case 'admitForced':
-        return soonestFirst(this.#targets, this.#exclusionOf);
-      case 'admitRetry':
-        return soonest(this.#targets, this.#exclusionOf);
-      default: {
-        const { request } = this.#request.call;
-        return preferred(this.#targets, request, this.#exclusionOf, this.#deps);
-      }
-    }
-  }
-
-  #nextMachine(
-    { ahead, pool, maxCalls }: Admitted,
-    mode: AdmissionMode,
-    filter: CallFilter,
-  ): AdmittedCall | null {
-    const { formAt, config, epoch } = this.#request;
-    for (const target of ahead) {
-      const machineCall = localCall(formAt(target), target, config, maxCalls);
-      if (!filter(machineCall)) continue;
-      const id = idOf(target);
-      const own = this.#deps.circuits[mode](id, machineCall, epoch);
-      // A hedged call that is refused leaves the machine's own turn as it was.
-      if (own.kind === 'admitted' || mode !== 'admitIfClosed') this.#drop(target);
-      if (own.kind === 'excluded') continue;
-      const permits = { own: { id, permit: own.permit }, pool };
-      const admitted = { call: machineCall, permits, at: own.at };
-      this.#calls = [...this.#calls, { admitted, outcome: 'running' }];
-      return admitted;
-    }
-    return null;
-  }
-
-  hasMore(): boolean {
-    return this.#state.kind === 'unused' || !this.#isSpent(this.#state);
-  }
-
-  failed(admitted: AdmittedCall, failure: Failure): void {
-    const provider = admitted.permits.own.id;
-    this.#end(admitted, { kind: 'failed', upstream: 'local', provider, failure });
-    this.#recordIfLost();
-  }
-
-  /** Records nothing: the call that won decides what the pool's result is. */
-  hedgeLost(admitted: AdmittedCall): void {
-    const provider = admitted.permits.own.id;
-    this.#end(admitted, { kind: 'hedge_lost', upstream: 'local', provider });
-  }
-
-  /** The attempt has recorded its result for the pool as well. */
-  broken(admitted: AdmittedCall): void {
-    this.#end(admitted, 'broken');
-    if (this.#state.kind === 'admitted') this.#state = { ...this.#state, result: 'recorded' };
-  }
-
-  close(): void {
-    switch (this.#state.kind) {
-      case 'unused':
-        this.#state = { kind: 'unavailable', exclusion: null };
-        break;
-      case 'admitted':
-        this.#state = { ...this.#state, ahead: [] };
-        if (this.#isRunning()) this.#record(NEUTRAL);
-        else this.#recordIfLost();
-        break;
-      case 'unavailable':
-        break;
-    }
-  }
-
-  isLost(): boolean {
-    return this.#state.kind !== 'unused' && !this.#isRunning() && this.#isSpent(this.#state);
-  }
-
-  outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[] {
-    if (this.#calls.length === 0) {
-      const exclusion = this.#state.kind === 'unavailable' ? this.#state.exclusion : null;
-      return [exclusion ?? poolExclusion(this.#targets, this.#exclusionOf)];
-    }
-    const end = this.#calls.findIndex(({ admitted }) => admitted === until);
-    return ended(end === -1 ? this.#calls : this.#calls.slice(0, end));
-  }
-
-  #end(admitted: AdmittedCall, outcome: PoolCall['outcome']): void {
-    const call = this.#calls.find((each) => each.admitted === admitted);
-    if (call !== undefined) call.outcome = outcome;
-  }
-
-  #drop(target: LocalTarget): void {
-    if (this.#state.kind !== 'admitted') return;
-    const ahead = this.#state.ahead.filter((each) => each !== target);
-    this.#state = { ...this.#state, ahead };
-  }
-
-  #isRunning(): boolean {
-    return this.#calls.some(({ outcome }) => outcome === 'running');
-  }
-
-  /** No machine is left to call. */
-  #isSpent(state: PoolState): boolean {
-    return (
-      state.kind !== 'admitted' || state.ahead.length === 0 || this.#calls.length === state.maxCalls
-    );
-  }
-
-  #recordIfLost(): void {
-    if (this.#state.kind !== 'admitted' || !this.isLost()) return;
-    this.#record(poolResult(ended(this.#calls), this.#targets, this.#exclusionOf));
-  }
-
-  #record(result: Result): void {
-    const state = this.#state;
-    if (state.kind !== 'admitted' || state.result === 'recorded') return;
-    this.#state = { ...state, result: 'recorded' };
-    this.#deps.circuits.record(state.pool.id, state.pool.permit, result);
-  }
-
-  readonly #exclusionOf = (target: LocalTarget): Excluded | null =>
-    this.#deps.circuits.exclusionOf(
-      idOf(target),
-      modelAt(target, this.#request.call.request) ?? '',
-    );
+  return rival === null ? chosen : [...chosen, rival.target];
 }
 
-function ended(calls: readonly PoolCall[]): (Failed | HedgeLost)[] {
-  return calls
-    .map(({ outcome }) => outcome)
-    .filter((outcome) => outcome !== 'running' && outcome !== 'broken');
+/**
+ * The whole numbers below `count` in random order, each once; time and memory grow with the numbers taken.
+ * `random` is in [0, 1).
+ */
+export function* shuffled(count: number, random: () => number): Generator<number, void> {
+  const moved = new Map<number, number>();
+  for (let at = 0; at < count; at += 1) {
+    const chosen = at + Math.floor(random() * (count - at));
+    yield moved.get(chosen) ?? chosen;
+    moved.set(chosen, moved.get(at) ?? at);
+  }
+}
+
+type Targets = readonly LocalTarget[];
+
+/** Keyed by the array of targets, which stays the same array while its content does. */
+const indexes = new WeakMap<Targets, ReadonlyMap<string, Targets>>();
+
+/** The machines that offer `model`; none for null. An array of targets is indexed once. */
+function offering(targets: Targets, model: string | null): Targets {
+  if (model === null) return [];
+  let index = indexes.get(targets);
+  if (index === undefined) {
+    index = indexOf(targets);
+    indexes.set(targets, index);
+  }
+  return index.get(model) ?? [];
+}
+
+function indexOf(targets: Targets): ReadonlyMap<string, Targets> {
+  const index = new Map<string, LocalTarget[]>();
+  for (const target of targets) {
+    for (const model of new Set(target.models)) {
+      const those = index.get(model);
+      if (those === undefined) index.set(model, [target]);
+      else those.push(target);
+    }
+  }
+  return index;
+}
+
+type ExclusionOf = (target: LocalTarget) => Excluded | null;
+
+/** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
+function poolResult(
+  outcomes: readonly (Failed | HedgeLost)[],
+  targets: readonly LocalTarget[],
+  exclusionOf: ExclusionOf,
+): Result {
+  const failed = outcomes.filter((each) => each.kind === 'failed');
+  const called = new Set(outcomes.map(({ provider }) => provider));
+  const unwell = failed.filter(({ failure }) => failure.mark === 'failure');
+  const marked = new Set(unwell.map(({ provider }) => provider));
+  const isWell = (target: LocalTarget) => {
+    if (called.has(target.provider)) return !marked.has(target.provider);
+    const reason = exclusionOf(target)?.reason;
+    return reason === undefined || reason === 'busy' || reason === 'model_not_found';
+  };
+  const last = failed.at(-1);
+  // Without times: those count in each machine's own circuit.
+  return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
+}
+
+/** Why the pool is excluded when all of its machines are: the exclusion that ends soonest, forcible ones first. */
+export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipped {
+  const exclusions = targets.map(exclusionOf).filter((excluded) => excluded !== null);
+  const [first] = exclusions.toSorted(
+    (a, b) => Number(mayBeForced(b)) - Number(mayBeForced(a)) || a.waitMs - b.waitMs,
+  );
+  return first === undefined
+    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
+    : skipped('local', first);
+}
+
+/** As in `forcible`. */
+function mayBeForced({ reason }: Excluded): boolean {
+  return reason === 'circuit_open' || reason === 'busy';
 }

@@ -2,18 +2,18 @@ import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { HttpClient, HttpRequest } from '../../platform/http/types.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { type Adjustment, adjustmentAfter, type Adjustments } from './adjustments.ts';
-import { type AttemptPlan, type Seen, sendAttempt, type SentAttempt } from './attempt.ts';
+import { type ExchangePlan, type Seen, sendExchange, type SentExchange } from './exchange.ts';
 import type { UpstreamCall } from './call.ts';
 import { inTrace } from './headers.ts';
 
 /** What a call needs beyond the request that is made for it. */
-export type CallPlan = Pick<AttemptPlan, 'deadline' | 'hungAt' | 'idleTimeoutMs' | 'onContent'> & {
+export type CallPlan = Pick<ExchangePlan, 'deadline' | 'hungAt' | 'idleTimeoutMs' | 'onContent'> & {
   /** The upstream's or the machine's. */
   readonly id: string;
   readonly traceparent: string | null;
 };
 
-export interface AdjustedCall extends SentAttempt {
+export interface AdjustedCall extends SentExchange {
   /** Whether it was last sent with a request for usage that the caller did not make. */
   readonly hidesUsage: () => boolean;
   /** As it was last sent. */
@@ -44,12 +44,16 @@ export function sendAdjusted(
   let request = inTrace(call.write(made), traceparent);
   let sent = send();
 
-  function send(): SentAttempt {
+  function send(): SentExchange {
     const { endpoint } = call;
     const { keys } = call.secrets;
     const mode = made.has('without_stream') && call.mode === 'assemble' ? 'whole' : call.mode;
     const { followsToolResult } = call.request;
-    return sendAttempt({ ...plan, endpoint, request, mode, keys, followsToolResult }, deps, signal);
+    return sendExchange(
+      { ...plan, endpoint, request, mode, keys, followsToolResult },
+      deps,
+      signal,
+    );
   }
 
   async function seen(): Promise<Seen> {

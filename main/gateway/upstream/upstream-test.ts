@@ -5,7 +5,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { sendAdjusted } from './adjusted-call.ts';
 import type { Adjustments } from './adjustments.ts';
-import type { AnswerSeen, Seen } from './attempt.ts';
+import type { AnswerSeen, Seen } from './exchange.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { classify, type Failure } from './failure.ts';

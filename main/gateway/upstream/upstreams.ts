@@ -51,6 +51,11 @@ export interface LocalTarget {
   readonly gatewayToken: string | null;
 }
 
+/** The id of a machine's circuit and counters; a fixed engine has those of the upstream. */
+export function circuitIdOf({ provider }: LocalTarget): string {
+  return provider ?? 'local';
+}
+
 /** A hosted base address ends with the version of the API; an engine's may or may not. */
 const isEngineAddress = (id: UpstreamId) => id === 'local' || id === 'ondemand';
 

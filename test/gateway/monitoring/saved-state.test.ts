@@ -12,7 +12,7 @@ import {
   restoreState,
   stateToSave,
 } from '../../../main/gateway/monitoring/saved-state.ts';
-import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { createWarmup } from '../../../main/gateway/routing/warmup.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';

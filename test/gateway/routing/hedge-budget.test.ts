@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHedgeBudget, type HedgeBudget } from '../../../main/gateway/routing/hedge-policy.ts';
+import { createHedgeBudget, type HedgeBudget } from '../../../main/gateway/routing/hedging.ts';
 
 /** So many are allowed whatever the share is. */
 const AT_LEAST = 3;

@@ -8,7 +8,7 @@ import {
   type Prediction,
   slowTtftMs,
   withFirstToken,
-} from '../../../main/gateway/routing/ttft-predictions.ts';
+} from '../../../main/gateway/routing/predictions.ts';
 import { firstTokens, learned, type LinearMachine } from '../../support/machine.ts';
 
 const EXACT: LinearMachine = { overheadMs: 100, msPerByte: 0.05, noiseMs: 0 };

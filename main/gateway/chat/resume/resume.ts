@@ -1,12 +1,12 @@
-import type { AdmittedCall, Dispatch } from '../../routing/candidate.ts';
-import type { FallbackPlan } from '../../routing/fallback-plan.ts';
 import {
   type AnsweredCall,
-  type AttemptOutcome,
   type CallDeps,
+  type CallOutcome,
   callUpstream,
-} from '../../routing/retry.ts';
-import type { RequestContext } from '../../routing/router.ts';
+} from '../../routing/call-upstream.ts';
+import type { RoutedRequest } from '../../routing/candidates.ts';
+import type { Turn } from '../../routing/step.ts';
+import type { Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
@@ -26,16 +26,15 @@ export interface ResumeDeps extends CallDeps {
 export interface BrokenAnswer {
   /** As it was asked for. */
   readonly request: ChatRequest;
-  /** The dispatch of its last part. */
-  readonly source: Dispatch;
+  /** Who gave its last part. */
+  readonly source: Turn;
   /** The call of the source that was asked to continue and seems to have begun the answer from the start; null for none. */
   readonly restarted: UpstreamCall | null;
-  readonly plan: FallbackPlan;
+  readonly walk: Walk;
   readonly sent: readonly Buffer[];
 }
 
 export type ResumedAnswer = AnsweredCall & {
-  readonly dispatch: Dispatch;
   readonly transcript: Transcript;
   readonly mode: SpliceMode['kind'];
   /** Turns its events into the rest of the answer. */
@@ -52,11 +51,11 @@ const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
  * or, where the request is deterministic, to repeat it. The sent bytes are parsed here and not before.
  */
 export async function resumeAnswer(
-  { request, source, restarted, plan, sent }: BrokenAnswer,
-  context: RequestContext,
+  { request, source, restarted, walk, sent }: BrokenAnswer,
+  context: RoutedRequest,
   deps: ResumeDeps,
 ): Promise<ResumeResult> {
-  const { call: broken } = source.admitted;
+  const { call: broken } = source;
   const transcript = await readTranscriptInTurns(sent);
   const resumer =
     transcript.kind === 'transcript' ? createResumer(request, transcript, context, deps) : null;
@@ -65,23 +64,23 @@ export async function resumeAnswer(
     const repeated = (await resumer?.repeat(source)) ?? NOT_RESUMED;
     if (repeated.kind === 'answered' || repeated.kind === 'cancelled') return repeated;
   }
-  plan.broken(source);
+  walk.broken(source);
   if (resumer === null) return NOT_RESUMED;
   // The engines of local machines are known, so those are called before waiting for lists of models.
   let isLocalOnly = broken.upstream === 'local';
   for (;;) {
-    if (!isLocalOnly) await learnPrefills(broken, plan, context, deps.prefills);
+    if (!isLocalOnly) await learnPrefills(broken, walk, context, deps.prefills);
     if (context.signal.aborted) return { kind: 'cancelled' };
-    const dispatch = nextDispatch(broken, { plan, resumer, isLocalOnly }, context);
-    if (dispatch === null) {
+    const turn = nextTurn(broken, { walk, resumer, isLocalOnly }, context);
+    if (turn === null) {
       if (!isLocalOnly) return NOT_RESUMED;
       isLocalOnly = false;
       continue;
     }
-    const end = await resumer.resume(dispatch);
+    const end = await resumer.resume(turn);
     if (end.kind !== 'failed') return end;
     const failure = asFallback(end.failure);
-    plan.failed(dispatch, failure);
+    walk.failed(turn, failure);
     if (failure.fallBack === 'never') return NOT_RESUMED;
   }
 }
@@ -89,13 +88,13 @@ export async function resumeAnswer(
 /** Reads the lists of models of hosted upstreams that may be called next. */
 async function learnPrefills(
   broken: UpstreamCall,
-  plan: FallbackPlan,
-  context: RequestContext,
+  walk: Walk,
+  context: RoutedRequest,
   prefills: Prefills,
 ): Promise<void> {
   const { zeroSpend, request } = context.call;
   if (zeroSpend) return;
-  const ahead = plan.ahead();
+  const ahead = walk.ahead();
   const candidates = context.remotes
     .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
     .filter(
@@ -106,28 +105,28 @@ async function learnPrefills(
 }
 
 /** The next call that can resume the answer; a forced one when no other is left. */
-function nextDispatch(
+function nextTurn(
   broken: UpstreamCall,
   {
-    plan,
+    walk,
     resumer,
     isLocalOnly,
   }: {
-    readonly plan: FallbackPlan;
+    readonly walk: Walk;
     readonly resumer: Resumer;
     readonly isLocalOnly: boolean;
   },
-  context: RequestContext,
-): Dispatch | null {
+  context: RoutedRequest,
+): Turn | null {
   const filter = (call: UpstreamCall) => {
     const isInTurn = !isLocalOnly || call.upstream === 'local';
     return isInTurn && isModelAccepted(broken, call.model, context) && resumer.canResume(call);
   };
-  return plan.next('admit', filter) ?? (isLocalOnly ? null : plan.forceSoonest(filter));
+  return walk.next(filter) ?? (isLocalOnly ? null : walk.forceSoonest(filter));
 }
 
 /** Text of another model would be another answer, so the owner has to allow it. */
-function isModelAccepted(broken: UpstreamCall, model: string, { config }: RequestContext): boolean {
+function isModelAccepted(broken: UpstreamCall, model: string, { config }: RoutedRequest): boolean {
   switch (config.routing.resume) {
     case 'any':
       return true;
@@ -153,25 +152,24 @@ interface ResumeRequest {
   readonly splice: SpliceMode;
 }
 
-type ResumeEnd = ResumeResult | Extract<AttemptOutcome, { readonly kind: 'failed' }>;
+type ResumeEnd = ResumeResult | Extract<CallOutcome, { readonly kind: 'failed' }>;
 
 interface Resumer {
   canResume(call: UpstreamCall): boolean;
   /** Asks to continue; an upstream that refuses is asked in another way, if there is one. */
-  resume(dispatch: Dispatch): Promise<ResumeEnd>;
+  resume(turn: Turn): Promise<ResumeEnd>;
   /** Calls the same upstream again; its circuit is asked for a new permit. */
-  repeat(dispatch: Dispatch): Promise<ResumeEnd>;
+  repeat(turn: Turn): Promise<ResumeEnd>;
 }
 
 /** Calls upstreams for the rest of the answer that begins with `transcript`. */
 function createResumer(
   request: ChatRequest,
   transcript: Transcript,
-  context: RequestContext,
+  context: RoutedRequest,
   deps: ResumeDeps,
 ): Resumer {
   const canRepeat = isDeterministic(request);
-  const attemptContext = { ...context, cause: 'resume' as const };
   const cached = new Map<UpstreamCall, readonly ResumeRequest[]>();
 
   /** In order of preference. */
@@ -202,41 +200,31 @@ function createResumer(
     return [{ call, body, mode: 'relay', splice: { kind: 'repeated' } }];
   }
 
-  async function send(
-    dispatch: Dispatch,
-    admitted: AdmittedCall,
-    resumeRequest: ResumeRequest,
-  ): Promise<ResumeEnd> {
-    const rest = { ...admitted, call: withRequest(resumeRequest) };
-    const outcome = await callUpstream(rest, attemptContext, deps);
+  async function send(turn: Turn, resumeRequest: ResumeRequest): Promise<ResumeEnd> {
+    const rest = { call: withRequest(resumeRequest), cause: 'resume' } as const;
+    const outcome = await callUpstream(turn, context, deps, rest);
     if (outcome.kind !== 'answered') return outcome;
     const mode = withJsonEcho(resumeRequest.splice, outcome.seen);
     const splice = createSplice(transcript, mode);
-    return { ...outcome, dispatch, transcript, mode: mode.kind, splice };
+    return { ...outcome, transcript, mode: mode.kind, splice };
   }
 
-  async function sendAgain(dispatch: Dispatch, resumeRequest: ResumeRequest): Promise<ResumeEnd> {
-    const { call, permits } = dispatch.admitted;
-    const admission = deps.circuits.admitRetry(permits.own.id, call, context.epoch);
-    if (admission.kind === 'excluded') return NOT_RESUMED;
-    const own = { id: permits.own.id, permit: admission.permit };
-    const admitted = { call, permits: { ...permits, own }, at: admission.at };
-    return send(dispatch, admitted, resumeRequest);
+  async function sendAgain(turn: Turn, resumeRequest: ResumeRequest): Promise<ResumeEnd> {
+    const isAdmitted = turn.readmit(turn.call, deps.circuits, context.epoch);
+    return isAdmitted ? send(turn, resumeRequest) : NOT_RESUMED;
   }
 
   return {
     canResume: (call) => requestsFor(call).length > 0,
-    async repeat(dispatch) {
-      const [repetition] = formsOf(dispatch.admitted.call, request).flatMap(repetitionFor);
-      return repetition === undefined ? NOT_RESUMED : sendAgain(dispatch, repetition);
+    async repeat(turn) {
+      const [repetition] = formsOf(turn.call, request).flatMap(repetitionFor);
+      return repetition === undefined ? NOT_RESUMED : sendAgain(turn, repetition);
     },
-    async resume(dispatch) {
+    async resume(turn) {
       let end: ResumeEnd = NOT_RESUMED;
-      for (const asked of requestsFor(dispatch.admitted.call)) {
+      for (const asked of requestsFor(turn.call)) {
         const next: ResumeEnd =
-          end === NOT_RESUMED
-            ? await send(dispatch, dispatch.admitted, asked)
-            : await sendAgain(dispatch, asked);
+          end === NOT_RESUMED ? await send(turn, asked) : await sendAgain(turn, asked);
         if (next.kind === 'not_resumed') return end;
         end = next;
         if (!isAskedOtherwise(asked, end)) return end;

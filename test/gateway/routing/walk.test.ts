@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-import { createEndpointSupport } from '../../../main/gateway/routing/upstream-support.ts';
+import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { FallbackPlan } from '../../../main/gateway/routing/fallback-plan.ts';
-import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
+import { Walk } from '../../../main/gateway/routing/walk.ts';
+import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/upstream/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
@@ -13,6 +14,16 @@ import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.
 import { createManualClock } from '../../support/clock.ts';
 import { at } from '../../support/words.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
+
+/** Nothing is called in these tests. */
+const UNOBSERVED: RequestObserver = {
+  traceparent: null,
+  attemptStarted: () => {
+    throw new Error('nothing is called');
+  },
+  answering() {},
+  ended() {},
+};
 
 type State = 'absent' | 'well' | 'out';
 
@@ -31,7 +42,7 @@ const TIMED_OUT = classify(
 );
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
 
-function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan {
+function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
   const clock = createManualClock();
   const set = Object.entries(states).filter(([, state]) => state !== 'absent');
   const urls = at(Object.fromEntries(set.map(([id]) => [id, `http://${id}.test`])));
@@ -58,7 +69,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
   for (let n = 1; n <= 20; n += 1) predictions.sample('local', n * 100, n * 100 * msPerByte);
   const baseAddress = parseBaseAddress('http://local.test', 'local');
   const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
-  return new FallbackPlan(
+  return new Walk(
     {
       call: {
         request,
@@ -72,6 +83,9 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
       config,
       remotes: remoteUpstreams(config),
       epoch: 0,
+      signal: new AbortController().signal,
+      observer: UNOBSERVED,
+      reserveCopy: () => true,
     },
     {
       clock,
@@ -82,17 +96,17 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
       budgets: { isSpent: () => false },
-      localLost() {},
     },
+    () => {},
   );
 }
 
 /** The upstreams called where every call fails. */
-function calledBy(plan: FallbackPlan): UpstreamId[] {
+function calledBy(walk: Walk): UpstreamId[] {
   const called: UpstreamId[] = [];
-  for (let dispatch = plan.next(); dispatch !== null; dispatch = plan.next()) {
-    called.push(dispatch.candidate.upstream);
-    plan.failed(dispatch, TIMED_OUT);
+  for (let turn = walk.next(); turn !== null; turn = walk.next()) {
+    called.push(turn.step.upstream);
+    walk.failed(turn, TIMED_OUT);
   }
   return called;
 }
@@ -111,10 +125,10 @@ test('property: every upstream that admits is called once: local first, or last 
       (id) => id !== 'local' && given.states[id] === 'well' && !given.zeroSpend,
     );
     const isDeferred = given.isSlow && given.hedge === 'all' && others.length > 0;
-    const plan = planFor(given);
-    const called = calledBy(plan);
+    const walk = walkFor(given);
+    const called = calledBy(walk);
     expect(called).toEqual(isDeferred ? [...others, 'local'] : ['local', ...others]);
-    const failed = plan.outcomes(null).filter(({ kind }) => kind === 'failed');
+    const failed = walk.outcomes(null).filter(({ kind }) => kind === 'failed');
     expect(failed.map(({ upstream }) => upstream)).toEqual(called);
   });
   fc.assert(law, { numRuns: 500 });
@@ -122,15 +136,11 @@ test('property: every upstream that admits is called once: local first, or last 
 
 test('property: a hedged call goes only to upstreams that are well and allowed, in routing order, each once', () => {
   const law = fc.property(situation, (given) => {
-    const plan = planFor({ ...given, isSlow: false });
-    plan.next();
+    const walk = walkFor({ ...given, isSlow: false });
+    walk.next();
     const hedged: UpstreamId[] = [];
-    for (
-      let dispatch = plan.hedge(() => true);
-      dispatch !== null;
-      dispatch = plan.hedge(() => true)
-    ) {
-      hedged.push(dispatch.candidate.upstream);
+    for (let turn = walk.hedge(() => true); turn !== null; turn = walk.hedge(() => true)) {
+      hedged.push(turn.step.upstream);
     }
     const well = UPSTREAM_IDS.filter((id) => id !== 'local' && given.states[id] === 'well');
     expect(hedged).toEqual(given.zeroSpend ? [] : well);
@@ -145,12 +155,12 @@ test('an upstream that may not be hedged to is passed over, and called in its tu
     hosted_c: 'absent',
     ondemand: 'absent',
   } as const;
-  const plan = planFor({ states, isSlow: false, zeroSpend: false, hedge: 'own' });
-  plan.next();
-  expect(plan.ahead()).toEqual(['hosted_a', 'hosted_b']);
-  expect(plan.hedge((id) => id === 'hosted_b')?.candidate.upstream).toBe('hosted_b');
-  expect(plan.ahead()).toEqual(['hosted_a']);
-  expect(plan.next()?.candidate.upstream).toBe('hosted_a');
+  const walk = walkFor({ states, isSlow: false, zeroSpend: false, hedge: 'own' });
+  walk.next();
+  expect(walk.ahead()).toEqual(['hosted_a', 'hosted_b']);
+  expect(walk.hedge(({ upstream }) => upstream === 'hosted_b')?.step.upstream).toBe('hosted_b');
+  expect(walk.ahead()).toEqual(['hosted_a']);
+  expect(walk.next()?.step.upstream).toBe('hosted_a');
 });
 
 test('a deferred local is still ahead, though not for a hedged call', () => {
@@ -160,12 +170,12 @@ test('a deferred local is still ahead, though not for a hedged call', () => {
     hosted_c: 'absent',
     ondemand: 'absent',
   } as const;
-  const plan = planFor({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
-  expect(plan.next()?.candidate.upstream).toBe('hosted_a');
-  expect(plan.ahead()).toEqual(['local']);
-  expect(plan.hedge(() => true)).toBeNull();
-  expect(plan.next()?.candidate.upstream).toBe('local');
-  expect(plan.ahead()).toEqual([]);
+  const walk = walkFor({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
+  expect(walk.next()?.step.upstream).toBe('hosted_a');
+  expect(walk.ahead()).toEqual(['local']);
+  expect(walk.hedge(() => true)).toBeNull();
+  expect(walk.next()?.step.upstream).toBe('local');
+  expect(walk.ahead()).toEqual([]);
 });
 
 test('after a failure that must not fall back nothing is left, in turn or forced', () => {
@@ -175,12 +185,12 @@ test('after a failure that must not fall back nothing is left, in turn or forced
     hosted_c: 'absent',
     ondemand: 'absent',
   } as const;
-  const plan = planFor({ states, isSlow: false, zeroSpend: false, hedge: 'all' });
-  const first = plan.next();
+  const walk = walkFor({ states, isSlow: false, zeroSpend: false, hedge: 'all' });
+  const first = walk.next();
   if (first === null) throw new Error('no call');
-  expect(plan.hasFallback()).toBe(true);
-  plan.failed(first, { ...TIMED_OUT, fallBack: 'never' });
-  expect([plan.next(), plan.hedge(() => true), plan.forceSoonest()]).toEqual([null, null, null]);
-  expect([plan.ahead(), plan.hasFallback()]).toEqual([[], false]);
-  expect(plan.outcomes(null).map(({ upstream }) => upstream)).toEqual(['local']);
+  expect(walk.hasFallback()).toBe(true);
+  walk.failed(first, { ...TIMED_OUT, fallBack: 'never' });
+  expect([walk.next(), walk.hedge(() => true), walk.forceSoonest()]).toEqual([null, null, null]);
+  expect([walk.ahead(), walk.hasFallback()]).toEqual([[], false]);
+  expect(walk.outcomes(null).map(({ upstream }) => upstream)).toEqual(['local']);
 });

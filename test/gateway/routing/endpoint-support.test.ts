@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEndpointSupport } from '../../../main/gateway/routing/upstream-support.ts';
+import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { MESSAGES } from '../../../main/gateway/upstream/protocols/messages.ts';
 import { RESPONSES } from '../../../main/gateway/upstream/protocols/responses.ts';

@@ -4,7 +4,7 @@ import {
   type PoolMember,
   chooseInOrder,
   shuffled,
-} from '../../../main/gateway/routing/local-balancing.ts';
+} from '../../../main/gateway/routing/local-pool.ts';
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../../support/chance.ts';
 

@@ -25,7 +25,7 @@ import { withoutKeys } from './own-secrets.ts';
 import type { Spent } from './usage.ts';
 
 /** One call to one upstream. */
-export interface AttemptPlan {
+export interface ExchangePlan {
   readonly endpoint: ApiEndpoint;
   readonly request: Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
@@ -80,12 +80,12 @@ export type Answered = StreamSeen | BytesSeen | AnswerSeen;
 
 export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
 
-interface AttemptDeps {
+interface ExchangeDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
 }
 
-export interface SentAttempt {
+export interface SentExchange {
   /** In clock ticks. */
   readonly sentAt: number;
   readonly seen: Promise<Seen>;
@@ -101,11 +101,11 @@ const CANCELLED = Promise.resolve<Seen>({ kind: 'cancelled' });
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
  */
-export function sendAttempt(
-  plan: AttemptPlan,
-  deps: AttemptDeps,
+export function sendExchange(
+  plan: ExchangePlan,
+  deps: ExchangeDeps,
   signal: CancelSignal,
-): SentAttempt {
+): SentExchange {
   if (signal.aborted)
     return { sentAt: deps.clock.ticks(), seen: CANCELLED, hasLeft: () => false, spent: () => null };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
@@ -121,8 +121,8 @@ export function sendAttempt(
 
 class PendingCall implements ResponseListener {
   readonly sentAt: number;
-  readonly #plan: AttemptPlan;
-  readonly #deps: AttemptDeps;
+  readonly #plan: ExchangePlan;
+  readonly #deps: ExchangeDeps;
   readonly #resolve: (seen: Seen) => void;
   readonly #signal: CancelSignal;
   #exchange: Exchange | null = null;
@@ -135,8 +135,8 @@ class PendingCall implements ResponseListener {
   #contentAt: number | null = null;
 
   constructor(
-    plan: AttemptPlan,
-    deps: AttemptDeps,
+    plan: ExchangePlan,
+    deps: ExchangeDeps,
     resolve: (seen: Seen) => void,
     signal: CancelSignal,
   ) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-import { orderFor } from '../../../main/gateway/routing/suitability.ts';
+import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import {

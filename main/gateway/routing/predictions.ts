@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Exponentially weighted sums over prompt length and time to first token of one machine. */
@@ -140,8 +141,8 @@ export function slowTtftMs(ttftMs: number, prediction: Prediction | null): numbe
 }
 
 /** Whether even the lower end of the prediction misses the hedge delay. */
-export function predictedSlow(prediction: Prediction | null, hedgeDelayMs: number): boolean {
-  return prediction !== null && prediction.earliestMs > hedgeDelayMs;
+export function predictedSlow(prediction: Prediction | null, delayMs: number): boolean {
+  return prediction !== null && prediction.earliestMs > delayMs;
 }
 
 /** Silence of this many times the upper end of the prediction is a hang. */
@@ -150,9 +151,9 @@ const HUNG_FACTOR = 5;
 const MIN_HUNG_DELAYS = 2;
 
 /** The silence after which an engine has hung rather than is slow; Infinity where nothing is predicted. */
-export function hungAfterMs(prediction: Prediction | null, hedgeDelayMs: number): number {
+export function hungAfterMs(prediction: Prediction | null, delayMs: number): number {
   if (prediction === null) return Infinity;
-  return Math.max(HUNG_FACTOR * prediction.latestMs, MIN_HUNG_DELAYS * hedgeDelayMs);
+  return Math.max(HUNG_FACTOR * prediction.latestMs, MIN_HUNG_DELAYS * delayMs);
 }
 
 /** Predicted times to first token by provider id; a fixed engine has the id `local`. */
@@ -174,6 +175,11 @@ export interface Predictions {
  * slow gives no first token that could correct its prediction, and one that idles may unload its model.
  */
 const FRESH_MS = 60_000;
+
+/** A call without content for this long is slow. */
+export function hedgeDelayMs({ routing, circuit }: Pick<Config, 'routing' | 'circuit'>): number {
+  return routing.hedgeMs ?? circuit.ttftThresholdMs;
+}
 
 /** Above the total weight of any number of samples, which is below 34. */
 const MAX_WEIGHT = 100;

@@ -4,11 +4,11 @@ import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
 import { createRequestLogs } from '../../../main/gateway/monitoring/request-log.ts';
-import { RequestAttempts } from '../../../main/gateway/routing/attempts.ts';
+import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
-import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
@@ -73,7 +73,6 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     caller: null,
     key: null,
   });
-  const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
   const target = {
     upstream: 'local',
     provider: MACHINE,
@@ -82,10 +81,15 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     mode: 'relay',
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
+  const permits = { own, pool: null };
   const sent = { engineCall: null, sentAt: clock.ticks(), hasLeft: () => true };
-  attempts.called(target, { own, pool: null }, cause, sent);
+  const attempt = new Attempt({ target, permits, cause, ...sent }, observer, {
+    clock,
+    circuits,
+    predictions,
+  });
   clock.advance(5000);
-  attempts.hedgeLost(target);
+  attempt.end({ kind: 'outrun' });
   expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);
   expect(stats.inFlightAt(MACHINE)).toBe(0);
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pollPauseMs } from '../../../main/gateway/routing/retry-policy.ts';
+import { pollPauseMs } from '../../../main/gateway/routing/warmup.ts';
 import {
   COLD,
   coldStartAt,
@@ -10,7 +10,7 @@ import {
   started,
   used,
   type Warmup,
-} from '../../../main/gateway/routing/warmup-state.ts';
+} from '../../../main/gateway/routing/warmup.ts';
 
 test('a starting machine is polled 1 s to 5 s apart, for the last time just before the time-out', () => {
   fc.assert(

@@ -4,7 +4,7 @@ import {
   createPredictions,
   type Predictions,
   type FirstToken,
-} from '../../../main/gateway/routing/ttft-predictions.ts';
+} from '../../../main/gateway/routing/predictions.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { firstTokens, type LinearMachine } from '../../support/machine.ts';
 

@@ -1,0 +1,258 @@
+import type { AttemptCause } from '#shared/live.ts';
+import { OUTRUN } from '#shared/reasons.ts';
+import type { Tokens } from '#shared/usage.ts';
+import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
+import type { Permit } from '../circuits/breaker.ts';
+import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
+import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import { estimatedTokens } from '../upstream/usage.ts';
+import type { EngineCall } from './hung-engines.ts';
+import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
+import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
+
+/** The permits that a call's result is recorded under. */
+export interface Permits {
+  /** The upstream's; in the local pool the machine's. */
+  readonly own: HeldPermit;
+  /** The local pool's: its circuit counts the request once, whichever machines are called. */
+  readonly pool: HeldPermit | null;
+}
+
+export interface AttemptDeps {
+  readonly clock: Clock;
+  readonly circuits: Circuits;
+  readonly predictions: Predictions;
+}
+
+/** How a call ended. */
+export type CallEnd =
+  | { readonly kind: 'served' }
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** In words that may be shown. */
+      readonly error: string;
+      /** It timed out without any content. */
+      readonly wasSilent: boolean;
+      readonly endedAt: DualTime;
+    }
+  /** After its first content; `failure` is what the upstream said of it, if that means something. */
+  | { readonly kind: 'broken'; readonly detail: string; readonly failure: Failure | null }
+  | { readonly kind: 'cancelled' }
+  /** Another call's content came first. To be told before the call is aborted. */
+  | { readonly kind: 'outrun' };
+
+/** What an end means for the circuits and for whoever watches. */
+type Judged = Pick<AttemptEnd, 'reason'> &
+  Partial<Pick<AttemptEnd, 'error' | 'verdict' | 'isRecalled' | 'endedAt'>> & {
+    readonly result: Result;
+    /** The result is the pool's as well, as no other machine will be called. */
+    readonly isPools: boolean;
+  };
+
+/**
+ * A call from its sending to its one end, which is recorded in the circuits and the predictions first; then the
+ * observer is notified. Later ends are ignored.
+ */
+export class Attempt {
+  readonly target: AttemptTarget;
+  readonly observer: AttemptObserver;
+  readonly #permits: Permits;
+  readonly #cause: AttemptCause;
+  readonly #engineCall: EngineCall | null;
+  readonly #deps: AttemptDeps;
+  /** Null for hosted upstreams, and below the samples that a prediction needs. */
+  readonly #prediction: Prediction | null;
+  /** When the last call was sent, in clock ticks. */
+  #calledAt: number;
+  #wasPolled = false;
+  #hasLeft: () => boolean;
+  #hasEnded = false;
+  #tokens: Tokens | null = null;
+
+  constructor(
+    start: {
+      readonly target: AttemptTarget;
+      readonly permits: Permits;
+      readonly cause: AttemptCause;
+      /** In clock ticks. */
+      readonly sentAt: number;
+      /** Null if no engine's silence is watched. */
+      readonly engineCall: EngineCall | null;
+      /** False while it is certain that the upstream knows nothing of the call. */
+      readonly hasLeft: () => boolean;
+    },
+    observer: RequestObserver,
+    deps: AttemptDeps,
+  ) {
+    const { target, permits, cause, engineCall, hasLeft, sentAt } = start;
+    this.target = target;
+    this.#permits = permits;
+    this.#cause = cause;
+    this.#engineCall = engineCall;
+    this.#hasLeft = hasLeft;
+    this.#calledAt = sentAt;
+    this.#deps = deps;
+    this.#prediction =
+      target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    const ids = heldBy(permits).map(({ id }) => id);
+    this.observer = observer.attemptStarted({
+      target,
+      cause,
+      startedAt: sentAt,
+      ids,
+      predictedTtftMs: this.#prediction?.ttftMs ?? null,
+      circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
+    });
+    for (const id of ids) deps.circuits.sent(id);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Of the upstream, or in the local pool of the machine. */
+  get id(): string {
+    return this.#permits.own.id;
+  }
+
+  /** Called once more, as it is still starting. */
+  polled(sentAt: number, hasLeft: () => boolean): void {
+    this.#hasLeft = hasLeft;
+    this.#calledAt = sentAt;
+    this.#wasPolled = true;
+    this.observer.polled();
+  }
+
+  /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
+  answering(contentAt: number | null): void {
+    this.#engineCall?.content();
+    // The request must not stay in memory for as long as the answer goes on.
+    this.#hasLeft = () => true;
+    this.observer.answering(contentAt);
+    if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
+  }
+
+  /** To be called before the end. */
+  used(tokens: Tokens | null): void {
+    this.#tokens = tokens;
+  }
+
+  end(end: CallEnd): void {
+    if (this.#hasEnded) return;
+    const { result, isPools, ...judged } = this.#judge(end);
+    this.#hasEnded = true;
+    this.#engineCall?.ended();
+    const { circuits, clock } = this.#deps;
+    const { own } = this.#permits;
+    const endedAt = judged.endedAt ?? dualTimeOf(clock);
+    const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
+    for (const { id, permit } of isPools ? heldBy(this.#permits) : [own]) {
+      if (!isRemoved(id, circuits)) circuits.record(id, permit, result, endedAt);
+    }
+    this.observer.ended({
+      verdict: VERDICTS[result.kind],
+      error: null,
+      isRecalled: false,
+      ...judged,
+      circuit: circuits.at(own.id).breaker.state.kind,
+      endedAt,
+      latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
+      tokens: this.#tokens,
+    });
+  }
+
+  #judge(end: CallEnd): Judged {
+    switch (end.kind) {
+      case 'served':
+        return { reason: null, result: { kind: 'success' }, isPools: true };
+      case 'failed':
+        return this.#judgeFailed(end);
+      case 'broken': {
+        const error = `the stream broke off, ${end.detail}`;
+        const { failure } = end;
+        if (failure?.mark === 'neutral') {
+          const { reason } = failure;
+          return { reason, result: NEUTRAL, isPools: true, verdict: 'failed', error };
+        }
+        const costMs = Number.POSITIVE_INFINITY;
+        const marked = { error: `bad_response: ${error}`, silentMs: 0, costMs };
+        const result = { kind: 'failure', ...marked } as const;
+        return { reason: 'bad_response', result, isPools: true, error };
+      }
+      case 'cancelled':
+        return { reason: null, result: NEUTRAL, isPools: true, isRecalled: this.#isRecalled() };
+      case 'outrun': {
+        const isRecalled = this.#isRecalled();
+        this.#outrun(isRecalled);
+        return { reason: OUTRUN, result: NEUTRAL, isPools: false, isRecalled };
+      }
+    }
+  }
+
+  #judgeFailed({
+    failure,
+    error,
+    wasSilent,
+    endedAt,
+  }: Extract<CallEnd, { readonly kind: 'failed' }>): Judged {
+    const ms = endedAt.ticks - this.#calledAt;
+    // The time to first token of an answer that comes as a whole is unknown.
+    const isSlow = wasSilent && this.target.mode !== 'whole';
+    const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
+    const result = circuitResultOf(failure, { ms, silentMs });
+    // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
+    const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
+    return { reason: failure.reason, result, isPools: false, verdict, error, endedAt };
+  }
+
+  /** Counts as slow and as nothing else: how the call would have ended is unknown. */
+  #outrun(isRecalled: boolean): void {
+    const { clock, circuits, predictions } = this.#deps;
+    const { own } = this.#permits;
+    // Its prompt was read, and is paid for, although nothing of the answer came.
+    if (!isRecalled) this.#tokens ??= estimatedTokens(this.target.promptBytes, 0);
+    // The time to first token of an answer that comes as a whole is unknown.
+    if (this.target.mode === 'whole' || isRemoved(own.id, circuits)) return;
+    const silentMs = clock.ticks() - this.#calledAt;
+    const slowMs = slowTtftMs(silentMs, this.#prediction);
+    circuits.hedgeLost(own.id, own.permit, { silentMs, slowMs });
+    // Only a first call has had all of the hedge delay.
+    if (this.#cause === 'turn') predictions.confirm(own.id);
+  }
+
+  #isRecalled(): boolean {
+    return !this.#wasPolled && !this.#hasLeft();
+  }
+
+  #firstContent(ttftMs: number): void {
+    const { circuits, predictions } = this.#deps;
+    const { own, pool } = this.#permits;
+    const { upstream, promptBytes } = this.target;
+    if (!isRemoved(own.id, circuits)) {
+      const slowMs = slowTtftMs(ttftMs, this.#prediction);
+      circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
+      if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
+    }
+    if (pool === null) return;
+    circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
+  }
+}
+
+const VERDICTS = { success: 'served', failure: 'failed', neutral: 'neutral' } as const;
+
+function heldBy({ own, pool }: Permits): readonly HeldPermit[] {
+  return pool === null ? [own] : [own, pool];
+}
+
+/** Matches no breaker state, so only the averages are updated. */
+const UNJUDGED: Permit = { serial: -1 };
+
+/**
+ * The permit under which the pool records first content. A slow machine counts in its own circuit only, as
+ * another may be fast; but the pool's probe is kept alive by it.
+ */
+function poolPermit({ id, permit }: HeldPermit, circuits: Circuits): Permit {
+  return circuits.at(id).breaker.state.kind === 'probing' ? permit : UNJUDGED;
+}

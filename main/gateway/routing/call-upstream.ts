@@ -1,0 +1,373 @@
+import type { AttemptCause } from '#shared/live.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Tokens } from '#shared/usage.ts';
+import type { Config } from '../../config/schema.ts';
+import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { type Circuits, isRemoved } from '../circuits/circuits.ts';
+import { type AdjustedCall, sendAdjusted } from '../upstream/adjusted-call.ts';
+import type { Adjustments } from '../upstream/adjustments.ts';
+import type { Answered, Seen, SentExchange } from '../upstream/exchange.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
+import { shownError } from '../upstream/shown-error.ts';
+import {
+  bodyWithout,
+  headersWithout,
+  keysCovered,
+  type OwnSecrets,
+} from '../upstream/own-secrets.ts';
+import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../upstream/usage.ts';
+import { Attempt } from './attempt.ts';
+import type { RoutedRequest } from './candidates.ts';
+import type { EndpointSupport } from './endpoint-support.ts';
+import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
+import type { Turn } from './step.ts';
+import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
+import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
+
+export interface CallDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly warmup: WarmupRunner;
+  readonly circuits: Circuits;
+  readonly predictions: Predictions;
+  readonly engines: EngineActivity;
+  readonly wedges: WedgeWatch;
+  readonly support: EndpointSupport;
+  readonly adjustments: Adjustments;
+}
+
+/** How an upstream is called. */
+export interface CallOptions {
+  /** In place of the turn's own call, such as a request for the rest of an answer. */
+  readonly call?: UpstreamCall;
+  readonly cause?: AttemptCause;
+  /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
+  readonly patience?: 'whole_timeout' | 'until_hung';
+  /** Ends this call alone; left out: the caller's. */
+  readonly signal?: CancelSignal;
+  /** Called at first content of an answer that is being assembled. */
+  readonly onContent?: () => void;
+}
+
+export interface AnsweredCall {
+  readonly kind: 'answered';
+  readonly turn: Turn;
+  /** As it was last sent, in which form of the request. */
+  readonly call: UpstreamCall;
+  readonly seen: Answered;
+  readonly attempt: Attempt;
+  /** The gateway asked for the stream's usage, which is not for the caller. */
+  readonly hidesUsage: boolean;
+}
+
+export type CallOutcome =
+  | AnsweredCall
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled' };
+
+/**
+ * Calls an upstream until it answers or is given up, all within one time-out. After a transient failure it is called
+ * once more, an upstream that lacks the endpoint is asked for a chat completion, and `ondemand` is polled through
+ * its cold start.
+ */
+export async function callUpstream(
+  turn: Turn,
+  request: RoutedRequest,
+  deps: CallDeps,
+  options: CallOptions = {},
+): Promise<CallOutcome> {
+  const { circuits, clock } = deps;
+  const signal = options.signal ?? request.signal;
+  const deadline = turn.at + turn.call.timeoutMs;
+  let call = options.call ?? turn.call;
+  let tries: Tries = { mayRetry: call.isAlone, polls: 0 };
+  for (;;) {
+    const outcome = await callOnce(turn, call, { ...options, signal, deadline }, request, deps);
+    if (outcome.kind !== 'failed') return outcome;
+    const { failure } = outcome;
+    const leftMs = deadline - clock.ticks();
+    const next = nextTry(failure, { turn, call, tries, leftMs }, request, deps);
+    if (next.kind === 'none') return givenUp(next.failure, turn, request, deps);
+    if (next.waitMs > 0 && !(await sleep(clock, next.waitMs, signal))) return CANCELLED;
+    // The circuit counted the polls of a cold start as one call.
+    const isAdmitted = next.kind === 'poll' || turn.readmit(next.call, circuits, request.epoch);
+    if (!isAdmitted) return givenUp(failure, turn, request, deps);
+    ({ call, tries } = next);
+  }
+}
+
+const CANCELLED = { kind: 'cancelled' } as const;
+
+/** What was tried in one turn. */
+interface Tries {
+  readonly mayRetry: boolean;
+  /** Calls after which a cold start went on. */
+  readonly polls: number;
+}
+
+type NextTry =
+  | {
+      readonly kind: 'retry' | 'poll';
+      readonly call: UpstreamCall;
+      readonly waitMs: number;
+      readonly tries: Tries;
+    }
+  | { readonly kind: 'none'; readonly failure: Failure };
+
+function nextTry(
+  failure: Failure,
+  {
+    turn,
+    call,
+    tries,
+    leftMs,
+  }: {
+    readonly turn: Turn;
+    readonly call: UpstreamCall;
+    readonly tries: Tries;
+    readonly leftMs: number;
+  },
+  { config }: RoutedRequest,
+  deps: CallDeps,
+): NextTry {
+  const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
+  if (inChat !== null) return { kind: 'retry', call: inChat, waitMs: 0, tries };
+  const { retryAfterMaxMs } = config.routing;
+  const retryMs = tries.mayRetry
+    ? retryDelayMs(failure, call.upstream, retryAfterMaxMs, deps.random())
+    : null;
+  const noMore = { ...tries, mayRetry: false };
+  if (retryMs !== null && retryMs < leftMs)
+    return { kind: 'retry', call, waitMs: retryMs, tries: noMore };
+  if (!isColdStart(failure, call, deps)) return { kind: 'none', failure };
+  deps.warmup.seenStarting();
+  const waitMs = pollPauseMs(tries.polls, leftMs);
+  if (waitMs === null) return { kind: 'none', failure: coldTooLong(turn, call, deps) };
+  return { kind: 'poll', call, waitMs, tries: { ...noMore, polls: tries.polls + 1 } };
+}
+
+/** The request as a chat completion, for an upstream that lacks the endpoint; null if it cannot be one. */
+function chatAfterRefusal(
+  { permits: { own } }: Turn,
+  call: UpstreamCall,
+  { circuits, support }: CallDeps,
+): UpstreamCall | null {
+  if (isRemoved(own.id, circuits)) return null;
+  support.refused(own.id, call.endpoint);
+  return call.inChat();
+}
+
+/** The upstream is excluded if its failure calls for that. */
+function givenUp(
+  failure: Failure,
+  turn: Turn,
+  { epoch }: RoutedRequest,
+  { circuits }: CallDeps,
+): CallOutcome {
+  const { id } = turn.permits.own;
+  if (!isRemoved(id, circuits))
+    circuits.excludeAfter(id, failure, { model: turn.call.model, epoch });
+  return { kind: 'failed', failure };
+}
+
+/** It did not start within its time-out; its polls were not recorded one by one. */
+function coldTooLong({ attempt }: Turn, call: UpstreamCall, { clock }: CallDeps): Failure {
+  const endedAt = dualTimeOf(clock);
+  const failure = classify({ kind: 'timeout', wasSilent: false }, call, endedAt.wallMs);
+  attempt?.end({ kind: 'failed', failure, error: failure.detail, wasSilent: false, endedAt });
+  return failure;
+}
+
+/**
+ * How long to wait before the same upstream is called once more, in milliseconds; null: do not retry.
+ * The upstreams are ordered by preference, so a single 500 is retried before falling back. `random` is in
+ * [0, 1).
+ */
+function retryDelayMs(
+  failure: Failure,
+  upstream: UpstreamId,
+  retryAfterMaxMs: number,
+  random: number,
+): number | null {
+  const isTransient = failure.reason === 'http_500' || failure.reason === 'http_502';
+  // A 502 of `ondemand` means that it is starting; it is polled more slowly.
+  if (isTransient && !(upstream === 'ondemand' && failure.reason === 'http_502')) {
+    return 50 + random * 150;
+  }
+  const wait = failure.retryAfterMs;
+  const isShort = failure.reason === 'rate_limited' && wait !== null && wait <= retryAfterMaxMs;
+  return isShort && upstream !== 'local' ? wait : null;
+}
+
+/** Whether a failure only means that `ondemand` is still starting: it counts only when its time-out is over. */
+function isColdStart(failure: Failure, call: UpstreamCall, { warmup }: CallDeps): boolean {
+  return call.upstream === 'ondemand' && isStarting(failure, warmup.known());
+}
+
+function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
+  switch (reason) {
+    case 'http_502':
+    case 'http_503':
+    case 'http_504':
+    case 'busy':
+      return true;
+    case 'unreachable':
+      return known.warming || known.reachedBefore;
+    default:
+      return false;
+  }
+}
+
+type OnceOptions = CallOptions & { readonly signal: CancelSignal; readonly deadline: number };
+
+/** Sends a call once, with the changes that the upstream asks for, and records how it ended. */
+async function callOnce(
+  turn: Turn,
+  call: UpstreamCall,
+  options: OnceOptions,
+  request: RoutedRequest,
+  deps: CallDeps,
+): Promise<CallOutcome> {
+  const { sent, attempt } = sendTurn(turn, call, options, request, deps);
+  const answer = await sent.seen;
+  attempt.used(usedBy(answer, sent, call));
+  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
+  switch (seen.kind) {
+    case 'stream':
+    case 'bytes':
+    case 'answer':
+      if (call.upstream === 'ondemand') deps.warmup.used();
+      return { kind: 'answered', turn, call, seen, attempt, hidesUsage: sent.hidesUsage() };
+    case 'cancelled':
+      attempt.end(seen);
+      return seen;
+    default: {
+      const { deadline } = options;
+      const failure = failureOf(seen, { call, attempt, deadline }, sent, deps);
+      return { kind: 'failed', failure };
+    }
+  }
+}
+
+/** Sends first and records while the call is in flight, which costs the caller no time. */
+function sendTurn(
+  turn: Turn,
+  call: UpstreamCall,
+  { signal, deadline, cause = 'turn', patience = 'whole_timeout', onContent }: OnceOptions,
+  { config, observer }: RoutedRequest,
+  deps: CallDeps,
+): { readonly sent: AdjustedCall; readonly attempt: Attempt } {
+  const { permits } = turn;
+  // A further poll of a starting upstream belongs to the attempt that began with its first call.
+  const polled = turn.attempt?.hasEnded === false ? turn.attempt : null;
+  const engineCall = watched(call, permits.own.id, config, deps);
+  const plan = {
+    id: permits.own.id,
+    traceparent: (polled?.observer ?? observer).traceparent?.() ?? null,
+    deadline,
+    hungAt: patience === 'until_hung' ? (engineCall?.hungAt ?? null) : null,
+    idleTimeoutMs: config.routing.idleTimeoutMs,
+    onContent() {
+      engineCall?.content();
+      onContent?.();
+    },
+  };
+  const sent = sendAdjusted(call, plan, deps, signal);
+  const start = { target: call, permits, cause, engineCall, ...sent };
+  const attempt = polled ?? new Attempt(start, observer, deps);
+  polled?.polled(sent.sentAt, sent.hasLeft);
+  turn.attempt = attempt;
+  return { sent, attempt };
+}
+
+function failureOf(
+  seen: Unanswered,
+  {
+    call,
+    attempt,
+    deadline,
+  }: { readonly call: UpstreamCall; readonly attempt: Attempt; readonly deadline: number },
+  sent: AdjustedCall,
+  deps: CallDeps,
+): Failure {
+  const endedAt = dualTimeOf(deps.clock);
+  const failure = classify(seen, call, endedAt.wallMs);
+  const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
+  // It gave no sample, and later calls must not wait longer because of that.
+  if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(attempt.id);
+  const error = shownError(failure, sent.request());
+  if (!isColdStart(failure, call, deps))
+    attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
+  return failure;
+}
+
+/** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
+function usedBy(seen: Seen, sent: SentExchange, call: UpstreamCall): Tokens | null {
+  const spent = sent.spent();
+  switch (seen.kind) {
+    case 'answer':
+      return tokensOf(seen.body, call);
+    // Its prompt is read and paid for, though nothing of the answer came.
+    case 'cancelled':
+    case 'timeout':
+      return sent.hasLeft() ? tokensOfPart(spent ?? NOTHING_SPENT, call) : null;
+    case 'bad':
+    case 'error_answer': {
+      const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
+      return hasCome ? tokensOfPart(spent, call) : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** A whole answer, while another upstream can still be called if it cannot be translated. */
+function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): Seen {
+  if (translator === null || seen.kind !== 'answer') return seen;
+  const whole = translator.whole(seen.body, request.stream);
+  return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
+}
+
+function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
+  if (!('headers' in seen)) return seen;
+  const headers = headersWithout(secrets, seen.headers);
+  if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
+  // An assembled answer may hold a key that none of its pieces held whole.
+  if (seen.kind === 'answer')
+    return { ...seen, headers, body: keysCovered(seen.body, secrets.keys) };
+  return headers === seen.headers ? seen : { ...seen, headers };
+}
+
+/** Null if no silence says that the engine has hung. */
+function watched(
+  call: UpstreamCall,
+  id: string,
+  config: Config,
+  deps: CallDeps,
+): EngineCall | null {
+  if (call.upstream !== 'local') return null;
+  const predicted = predictedCall(call, id, config, deps);
+  // A machine's agent finds out by itself whether its engine has hung.
+  if (call.provider !== null) return predicted;
+  const { ownedBy } = call.prefill;
+  return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));
+}
+
+/** Null if nothing is predicted. */
+function predictedCall(
+  call: UpstreamCall,
+  id: string,
+  config: Config,
+  { engines, predictions }: CallDeps,
+): EngineCall | null {
+  if (config.routing.hedge !== 'own') return null;
+  const prediction = predictions.at(id, call.promptBytes);
+  if (prediction === null) return null;
+  // Silence of an answer that comes as a whole says nothing.
+  const limitMs = call.mode === 'whole' ? Infinity : hungAfterMs(prediction, hedgeDelayMs(config));
+  return engines.sent(id, limitMs);
+}

@@ -1,0 +1,271 @@
+import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Config } from '../../config/schema.ts';
+import type { CancelSignal } from '../../platform/clock.ts';
+import {
+  type ChatCall,
+  inChat,
+  type LocalChoice,
+  localCall,
+  remoteCall,
+} from '../upstream/call.ts';
+import type { ChatRequest } from '../upstream/chat-request.ts';
+import {
+  circuitIdOf,
+  hasModel,
+  type LocalTarget,
+  localModel,
+  remoteModel,
+  type RemoteUpstream,
+  servesModel,
+} from '../upstream/upstreams.ts';
+import type { EndpointSupport, Speaks } from './endpoint-support.ts';
+import { type BalancingDeps, localPool } from './local-pool.ts';
+import type { RequestObserver } from './observer.ts';
+import type { Skipped } from './outcomes.ts';
+import type { Candidate } from './step.ts';
+import { hedgeDelayMs, predictedSlow } from './predictions.ts';
+
+/** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
+export interface RoutedRequest {
+  readonly call: ChatCall;
+  readonly config: Config;
+  readonly remotes: readonly RemoteUpstream[];
+  /** The circuits' epoch at the moment when `config` and `remotes` were read. */
+  readonly epoch: number;
+  /** Aborted when the caller leaves. */
+  readonly signal: CancelSignal;
+  readonly observer: RequestObserver;
+  /** Reserves memory for the body of a call beside the first; false if there is no room for it. */
+  readonly reserveCopy: () => boolean;
+}
+
+/** What decides where a request may go. */
+type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
+
+export interface CandidateDeps extends BalancingDeps {
+  readonly pickLocal: () => LocalChoice;
+  readonly support: EndpointSupport;
+  /** Budgets of money: an upstream whose budget is used up is not called. */
+  readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
+}
+
+/** Whether and how a remote upstream may be called. */
+export function remoteCandidate(
+  id: Exclude<UpstreamId, 'local'>,
+  asked: RequestFacts,
+  { support, budgets }: CandidateDeps,
+): Candidate {
+  const { call, config, remotes } = asked;
+  const upstream = remotes.find((remote) => remote.id === id);
+  if (upstream === undefined) return NOT_CONFIGURED[id];
+  if (call.zeroSpend) return skippedCandidate(id, 'zero_spend');
+  if (budgets.isSpent(id, config)) return skippedCandidate(id, 'budget');
+  const form = formForRemote({ call, config, support }, upstream);
+  if (typeof form === 'string') return skippedCandidate(id, form);
+  return single(id, () => remoteCall(form, upstream));
+}
+
+/** Which of the machines of `local` may be called. */
+export type MachineFilter = (target: LocalTarget) => boolean;
+
+/** As for a remote upstream. */
+export function localCandidate(
+  asked: RequestFacts,
+  deps: CandidateDeps,
+  isEligible: MachineFilter | null = null,
+): Candidate {
+  const { call, config } = asked;
+  const suitability = { call, config, support: deps.support };
+  const choice = deps.pickLocal();
+  switch (choice.kind) {
+    case 'none':
+      return skippedCandidate('local', choice.reason, choice.causes);
+    case 'target': {
+      const form = formForLocal(suitability, choice.target);
+      if (typeof form === 'string') return skippedCandidate('local', form);
+      return single('local', () => localCall(form, choice.target, config, 1));
+    }
+    case 'tier': {
+      const unsuitable = poolUnsuitable(suitability, choice.targets);
+      if (unsuitable !== null) return skippedCandidate('local', unsuitable);
+      const formAt = (target: LocalTarget) => {
+        const form = formForLocal(suitability, target);
+        return typeof form === 'string' ? call : form;
+      };
+      // The same array where none is left out: the index of its models is kept by the array.
+      const targets =
+        isEligible === null && isForAll(suitability)
+          ? choice.targets
+          : choice.targets.filter(
+              (target) =>
+                (isEligible === null || isEligible(target)) &&
+                typeof formForLocal(suitability, target) === 'object',
+            );
+      const pool = localPool(targets, { request: call.request, formAt, config }, deps);
+      return { kind: 'pool', upstream: 'local', pool };
+    }
+  }
+}
+
+function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {
+  let call: ReturnType<typeof remoteCall> | null = null;
+  // Made when it is needed: most requests call one upstream of their walk.
+  return { kind: 'single', upstream: id, callable: { id, call: () => (call ??= prepare()) } };
+}
+
+/** An upstream that is passed over without asking its circuit. */
+export function skippedCandidate(
+  upstream: UpstreamId,
+  reason: Skipped['reason'],
+  causes?: Skipped['causes'],
+): Candidate {
+  const outcome = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null } as const;
+  return {
+    kind: 'skipped',
+    upstream,
+    outcome: causes === undefined ? outcome : { ...outcome, causes },
+  };
+}
+
+/** Most upstreams of most requests. */
+const NOT_CONFIGURED = mapUpstreams((id) => skippedCandidate(id, 'not_configured'));
+
+/**
+ * True when every admitting local machine is predicted to miss the hedge delay and some hosted upstream
+ * admits. Only with `HEDGE=all`: otherwise no prompt is sent to a hosted upstream because `local` is slow.
+ */
+export function isLocalTooSlow(
+  { call, config, remotes }: RequestFacts,
+  deps: CandidateDeps,
+): boolean {
+  // What is predicted is the time until generated text.
+  if (call.request.endpoint.keepsModel) return false;
+  if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
+  const { circuits, predictions } = deps;
+  const { model, bytes } = call.request;
+  const admits = (upstream: RemoteUpstream) =>
+    circuits.exclusionOf(upstream.id, remoteModel(upstream, model) ?? '') === null;
+  if (!remotes.some(admits)) return false;
+  const delayMs = hedgeDelayMs(config);
+  const machines = targetsOf(deps.pickLocal()).filter(
+    (target) => circuits.exclusionOf(circuitIdOf(target), localModel(target, model) ?? '') === null,
+  );
+  return (
+    machines.length > 0 &&
+    machines.every((target) =>
+      predictedSlow(predictions.at(circuitIdOf(target), bytes.length), delayMs),
+    )
+  );
+}
+
+function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
+  switch (choice.kind) {
+    case 'target':
+      return [choice.target];
+    case 'tier':
+      return choice.targets;
+    case 'none':
+      return [];
+  }
+}
+
+/** What decides about models. */
+interface ModelAsked {
+  readonly request: Pick<ChatRequest, 'model' | 'endpoint'>;
+  readonly config: Config;
+}
+
+/** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
+export function keepsModel({ request, config }: ModelAsked): boolean {
+  return request.endpoint.keepsModel || config.routing.modelFallback === 'same';
+}
+
+/**
+ * The upstreams in the order in which they are asked. A name that the owner gave a meaning, as the model of an alias
+ * or in an upstream's list of models, chooses: those that have it come first. Any other name is what an app was
+ * made with, and must not lead past `local` to an upstream that is paid.
+ */
+export function orderFor(
+  { request: { model }, config }: ModelAsked,
+  remotes: readonly RemoteUpstream[],
+  pickLocal: () => LocalChoice,
+): readonly UpstreamId[] {
+  if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
+  const local = pickLocal();
+  const has = (id: UpstreamId) => {
+    if (id === 'local') return hasLocally(local, model);
+    const upstream = remotes.find((remote) => remote.id === id);
+    return upstream !== undefined && servesModel(upstream, model);
+  };
+  const first = UPSTREAM_IDS.filter(has);
+  return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
+}
+
+function isChosen(model: string, config: Config, remotes: readonly RemoteUpstream[]): boolean {
+  return (
+    remotes.some(({ models }) => models.includes(model)) ||
+    config.routing.modelAliases.some((pair) => pair.endsWith(`=${model}`))
+  );
+}
+
+function hasLocally(local: LocalChoice, model: string): boolean {
+  return targetsOf(local).some((target) => hasModel(target, model));
+}
+
+/** Why an upstream cannot serve a request, however well it is. */
+type Unsuitable = 'model_mismatch' | 'unsupported';
+
+interface SuitabilityRequest {
+  readonly call: ChatCall;
+  readonly config: Config;
+  readonly support: EndpointSupport;
+}
+
+/** Every upstream has the endpoint, with whatever model. */
+function isForAll({ call, config }: Pick<SuitabilityRequest, 'call' | 'config'>): boolean {
+  const { request } = call;
+  return request.endpoint.support === 'required' && !keepsModel({ request, config });
+}
+
+/** The request as the upstream takes it: as it is, or as a chat completion. */
+export function formForRemote(
+  asked: SuitabilityRequest,
+  upstream: RemoteUpstream,
+): ChatCall | Unsuitable {
+  const { call, support } = asked;
+  const { endpoint, model } = call.request;
+  if (isForAll(asked)) return call;
+  if (keepsModel({ request: call.request, config: asked.config }) && !servesModel(upstream, model))
+    return 'model_mismatch';
+  const { id, protocols, prefill } = upstream;
+  return formFor(call, support.speaks(id, endpoint, { protocols, ...prefill }));
+}
+
+/** As for a remote upstream. */
+export function formForLocal(
+  asked: SuitabilityRequest,
+  target: LocalTarget,
+): ChatCall | Unsuitable {
+  const { call, config, support } = asked;
+  const { endpoint, model } = call.request;
+  if (isForAll(asked)) return call;
+  if (keepsModel({ request: call.request, config: asked.config }) && !hasModel(target, model))
+    return 'model_mismatch';
+  const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
+  return formFor(call, support.speaks(circuitIdOf(target), endpoint, known));
+}
+
+function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
+  return speaks === 'translated' ? (inChat(call) ?? 'unsupported') : call;
+}
+
+/** As of the machine that comes closest, if none can serve. */
+function poolUnsuitable(
+  suitability: SuitabilityRequest,
+  targets: readonly LocalTarget[],
+): Unsuitable | null {
+  if (targets.length === 0 || isForAll(suitability)) return null;
+  const forms = targets.map((target) => formForLocal(suitability, target));
+  if (forms.some((form) => typeof form === 'object')) return null;
+  return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+}
