@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
 import { visible } from '#shared/visible.ts';
-import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
+import { createFramer, dataOf, eventsOf } from '../gateway/protocols/sse.ts';
 import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';

@@ -3,7 +3,7 @@ import type { HttpClient } from '../platform/http/types.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
-import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
+import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 /** What upstreams and machines turned out to accept, and the items of their answers. */
 export interface Learnt {

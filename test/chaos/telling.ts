@@ -1,6 +1,6 @@
-import { MESSAGES } from '../../main/gateway/translation/messages/messages.ts';
-import { RESPONSES } from '../../main/gateway/translation/responses/responses.ts';
-import type { ProtocolTranslation } from '../../main/gateway/translation/translation.ts';
+import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
+import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import type { Answer } from './answers.ts';
 import type { Draws } from './draws.ts';
 import { framed, type Manner } from './manners.ts';

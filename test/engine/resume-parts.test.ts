@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isObject } from '#shared/objects.ts';
-import { createAssembly } from '../../main/gateway/upstream/assembly.ts';
-import { dataOf, eventsOf } from '../../main/gateway/upstream/sse.ts';
+import { createAssembly } from '../../main/gateway/protocols/assembly.ts';
+import { dataOf, eventsOf } from '../../main/gateway/protocols/sse.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { heardMessage } from '../support/heard-message.ts';

@@ -95,8 +95,8 @@ const FLOORS = [
   ['routing'],
   ['circuits'],
   ['upstream'],
-  ['http', 'translation'],
-  ['protocols', 'usage'],
+  ['protocols'],
+  ['http', 'usage'],
 ];
 
 const UPWARD = FLOORS.flatMap((rooms, floor) =>
@@ -131,10 +131,9 @@ test.each(
 const ROOMS = [
   ['chat/resume', '../relay.ts'],
   ['chat/resume', '../../monitoring/request-log.ts'],
-  ['upstream/protocols', '../exchange.ts'],
-  ['upstream/protocols', '../../usage/recorder.ts'],
-  ['translation/messages', '../../http/errors.ts'],
-  ['translation/responses', '../../upstream/sse.ts'],
+  ['protocols/messages', '../../usage/recorder.ts'],
+  ['protocols/responses', '../../upstream/call.ts'],
+  ['protocols/chat', '../../chat/relay.ts'],
 ] as const;
 
 test.each(

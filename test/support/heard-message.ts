@@ -1,5 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import { dataOf, eventsOf } from '../../main/gateway/upstream/sse.ts';
+import { dataOf, eventsOf } from '../../main/gateway/protocols/sse.ts';
 import { framesIn } from './resume.ts';
 
 type Json = Record<string, unknown>;

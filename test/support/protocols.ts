@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ProtocolTranslation } from '../../main/gateway/translation/translation.ts';
+import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import { chunk, completion, DONE, ROLE, STOP } from './upstream.ts';
 
 /** An endpoint with streams, as it looks on the wire. */

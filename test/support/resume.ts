@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { isObject } from '#shared/objects.ts';
 import type { Splice } from '../../main/gateway/chat/resume/splice.ts';
 import { readTranscript, type Transcript } from '../../main/gateway/chat/resume/transcript.ts';
-import { createFramer, dataOf, eventsOf, type Frames } from '../../main/gateway/upstream/sse.ts';
+import { createFramer, dataOf, eventsOf, type Frames } from '../../main/gateway/protocols/sse.ts';
 
 /** The events in `text` as whole frames. */
 export function framesIn(...text: readonly string[]): Frames {

@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
 import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
-import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
+import { isBadRequest, parseChatRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';

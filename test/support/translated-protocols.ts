@@ -1,5 +1,5 @@
-import { MESSAGES } from '../../main/gateway/translation/messages/messages.ts';
-import { RESPONSES } from '../../main/gateway/translation/responses/responses.ts';
+import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
 import { STREAM_PROTOCOLS, type StreamProtocol } from './protocols.ts';
 
 const [CHAT] = STREAM_PROTOCOLS;

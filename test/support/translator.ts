@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
-import { MESSAGES } from '../../main/gateway/translation/messages/messages.ts';
-import { RESPONSES } from '../../main/gateway/translation/responses/responses.ts';
+import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
+import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
 import type {
   TranslatedExchange,
   ProtocolTranslation,
   Translated,
-} from '../../main/gateway/translation/translation.ts';
+} from '../../main/gateway/protocols/translation/translation.ts';
 import { chunksOf, completionOf, type Said } from './chat-answers.ts';
 import { listening } from './listening.ts';
 

@@ -13,7 +13,7 @@ import {
   createSniffingReader,
   createStreamReader,
 } from '../../main/gateway/upstream/body-readers.ts';
-import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../main/gateway/upstream/protocols/chat.ts';
+import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { fetchBody } from '../../main/platform/http/fetch-body.ts';

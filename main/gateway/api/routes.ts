@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { handleChat } from '../chat/handler.ts';
-import type { ApiEndpoint } from '../upstream/endpoint.ts';
-import { ENDPOINTS } from '../upstream/protocols/endpoints.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { ENDPOINTS } from '../protocols/endpoints.ts';
 import type { accessHandlers } from './access-handlers.ts';
 import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';

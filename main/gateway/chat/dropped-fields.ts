@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Log } from '../../platform/log.ts';
-import type { DroppedFields } from '../translation/translation.ts';
+import type { DroppedFields } from '../protocols/translation/translation.ts';
 
 /** `X-Gateway-Dropped`; absent if nothing was. */
 export function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {

@@ -9,13 +9,13 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/outcomes.ts';
-import { type Untranslatable, TOO_HEAVY } from '../upstream/chat-form.ts';
+import { type Untranslatable, TOO_HEAVY } from '../protocols/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { parseJson } from '../../platform/json.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
-import type { ChatRequest } from '../upstream/chat-request.ts';
-import type { ApiEndpoint } from '../upstream/endpoint.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
 type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
 

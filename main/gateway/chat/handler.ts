@@ -17,9 +17,9 @@ import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts
 import type { RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
-import type { ItemMemory } from '../translation/item-memory.ts';
+import type { ItemMemory } from '../protocols/responses/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
-import { chatFormInTurns, chatFormOf } from '../upstream/chat-form.ts';
+import { chatFormInTurns, chatFormOf } from '../protocols/chat-form.ts';
 import {
   type ChatRequest,
   formRequest,
@@ -28,9 +28,9 @@ import {
   parseInTurns,
   withoutAlias,
   nativeForm,
-} from '../upstream/chat-request.ts';
-import type { ApiEndpoint } from '../upstream/endpoint.ts';
-import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
+} from '../protocols/chat-request.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import type { NoteDropped } from './dropped-fields.ts';

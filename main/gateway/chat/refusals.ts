@@ -1,7 +1,7 @@
 import { isoTime } from '../../platform/dates.ts';
 import { TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { GatewayError } from '../http/errors.ts';
-import type { ApiEndpoint } from '../upstream/endpoint.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { AdmissionView } from './admission.ts';
 
 const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;

@@ -9,7 +9,7 @@ import { writeChunk } from '../http/responses.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { StreamSeen } from '../upstream/exchange.ts';
-import type { StreamTranslator } from '../upstream/answer-translation.ts';
+import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
@@ -20,10 +20,10 @@ import {
   framesOf,
   hasData,
   MAX_EVENT_BYTES,
-} from '../upstream/sse.ts';
-import type { StreamFormat } from '../upstream/endpoint.ts';
-import type { Sight, StreamWatch } from '../upstream/stream-inspector.ts';
-import type { UsageMeter } from '../upstream/usage.ts';
+} from '../protocols/sse.ts';
+import type { StreamFormat } from '../protocols/endpoint.ts';
+import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
+import type { UsageMeter } from '../protocols/usage.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 

@@ -19,7 +19,7 @@ import { circuitReport, providerCircuitReport, exclusionReports } from '../circu
 import { chooseInOrder } from '../routing/local-pool.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { CHAT_COMPLETIONS } from '../upstream/protocols/chat.ts';
+import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/limits.ts';
 import type { Latency, StatsView } from './counters.ts';

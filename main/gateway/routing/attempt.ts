@@ -6,7 +6,7 @@ import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
-import { estimatedTokens } from '../upstream/usage.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
 import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';

@@ -17,7 +17,7 @@ import {
   keysCovered,
   type OwnSecrets,
 } from '../upstream/own-secrets.ts';
-import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../upstream/usage.ts';
+import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
@@ -92,7 +92,7 @@ export async function callUpstream(
     const leftMs = deadline - clock.ticks();
     const next = nextTry(failure, { turn, call, tries, leftMs }, request, deps);
     if (next.kind === 'none') return givenUp(next.failure, turn, request, deps);
-    if (next.waitMs > 0 && !(await sleep(clock, next.waitMs, signal))) return CANCELLED;
+    if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) return CANCELLED;
     // The circuit counted the polls of a cold start as one call.
     const isAdmitted = next.kind === 'poll' || turn.readmit(next.call, circuits, request.epoch);
     if (!isAdmitted) return givenUp(failure, turn, request, deps);
@@ -113,7 +113,8 @@ type NextTry =
   | {
       readonly kind: 'retry' | 'poll';
       readonly call: UpstreamCall;
-      readonly waitMs: number;
+      /** Null: at once. */
+      readonly waitMs: number | null;
       readonly tries: Tries;
     }
   | { readonly kind: 'none'; readonly failure: Failure };
@@ -135,7 +136,7 @@ function nextTry(
   deps: CallDeps,
 ): NextTry {
   const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
-  if (inChat !== null) return { kind: 'retry', call: inChat, waitMs: 0, tries };
+  if (inChat !== null) return { kind: 'retry', call: inChat, waitMs: null, tries };
   const { retryAfterMaxMs } = config.routing;
   const retryMs = tries.mayRetry
     ? retryDelayMs(failure, call.upstream, retryAfterMaxMs, deps.random())

@@ -8,7 +8,7 @@ import {
   localCall,
   remoteCall,
 } from '../upstream/call.ts';
-import type { ChatRequest } from '../upstream/chat-request.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
 import {
   circuitIdOf,
   hasModel,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { ApiEndpoint } from '../upstream/endpoint.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { Protocols } from '../upstream/upstreams.ts';
 
 /**

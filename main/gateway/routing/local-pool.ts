@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Circuits, Excluded } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
-import type { ChatRequest } from '../upstream/chat-request.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
 import { circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import { type AdmissionMode, type CallablePool, skipped } from './step.ts';

@@ -10,13 +10,13 @@ import {
   topLevelMembers,
   withMembers,
   withoutMembers,
-} from './json-members.ts';
+} from '../protocols/json-members.ts';
 import {
   withPlainCallIds,
   withoutThinking,
   withThinkingOff,
-} from './protocols/messages-history.ts';
-import { withoutForeignItems } from './protocols/responses-history.ts';
+} from '../protocols/messages/history.ts';
+import { withoutForeignItems } from '../protocols/responses/history.ts';
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and

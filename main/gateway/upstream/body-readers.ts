@@ -3,9 +3,15 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
 import type { EmptyAnswer } from '../protocols/chat/empty-answer.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
-import type { Assembly } from './assembly.ts';
-import type { AnswerFormat, StreamFormat } from './endpoint.ts';
-import { NOTHING_SPENT, reportedTokens, type Spent, spentIn, UsageMeter } from './usage.ts';
+import type { Assembly } from '../protocols/assembly.ts';
+import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
+import {
+  NOTHING_SPENT,
+  reportedTokens,
+  type Spent,
+  spentIn,
+  UsageMeter,
+} from '../protocols/usage.ts';
 import {
   createFramer,
   dataOf,
@@ -16,8 +22,8 @@ import {
   hasData,
   isNamedError,
   MAX_EVENT_BYTES,
-} from './sse.ts';
-import { errorOutsideOfData } from './stream-inspector.ts';
+} from '../protocols/sse.ts';
+import { errorOutsideOfData } from '../protocols/stream-inspector.ts';
 
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {

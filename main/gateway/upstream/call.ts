@@ -4,11 +4,11 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, type Adjustment } from './adjustments.ts';
-import type { AnswerTranslator } from './answer-translation.ts';
+import type { AnswerTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
-import type { ChatForm } from './chat-form.ts';
-import { bodyFor, type ChatRequest, type NativeForm } from './chat-request.ts';
-import type { ApiEndpoint } from './endpoint.ts';
+import type { ChatForm } from '../protocols/chat-form.ts';
+import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 import {

@@ -19,10 +19,10 @@ import {
   type Progress,
   readerFor,
 } from './body-readers.ts';
-import type { ApiEndpoint } from './endpoint.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { Unanswered } from './failure.ts';
 import { withoutKeys } from './own-secrets.ts';
-import type { Spent } from './usage.ts';
+import type { Spent } from '../protocols/usage.ts';
 
 /** One call to one upstream. */
 export interface ExchangePlan {

@@ -4,7 +4,7 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
-import type { ApiEndpoint } from './endpoint.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
 
 export interface ErrorResponse {

@@ -1,6 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import { aliasesOf } from './chat-request.ts';
+import { aliasesOf } from '../protocols/chat-request.ts';
 import type { LocalChoice } from './call.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type RemoteUpstream, takenModels } from './upstreams.ts';

@@ -7,7 +7,7 @@ import { sendAdjusted } from './adjusted-call.ts';
 import type { Adjustments } from './adjustments.ts';
 import type { AnswerSeen, Seen } from './exchange.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
-import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
+import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
 import { bodyWithout } from './own-secrets.ts';
 import { saysLoading } from './refusals.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../../main/gateway/upstream/protocols/endpoints.ts';
+import { ENDPOINTS } from '../../../main/gateway/protocols/endpoints.ts';
 import { startModelServer, startServing } from '../../support/agent.ts';
 import { postJson, send } from '../../support/http.ts';
 import { json } from '../../support/upstream.ts';

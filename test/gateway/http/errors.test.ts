@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { errorBody } from '../../../main/gateway/http/errors.ts';
-import { MESSAGES } from '../../../main/gateway/translation/messages/messages.ts';
+import { MESSAGES } from '../../../main/gateway/protocols/messages/translation.ts';
 
 const STATUSES = Array.from({ length: 200 }, (_, index) => 400 + index);
 

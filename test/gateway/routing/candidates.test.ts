@@ -4,7 +4,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
-import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import {
   parseBaseAddress,
   remoteModel,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
-import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
-import { MESSAGES } from '../../../main/gateway/upstream/protocols/messages.ts';
-import { RESPONSES } from '../../../main/gateway/upstream/protocols/responses.ts';
-import { RERANK } from '../../../main/gateway/upstream/protocols/vectors.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
+import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES } from '../../../main/gateway/protocols/responses/endpoint.ts';
+import { RERANK } from '../../../main/gateway/protocols/vectors.ts';
 import type { Protocols } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 

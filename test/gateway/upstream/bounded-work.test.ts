@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createAssembly } from '../../../main/gateway/upstream/assembly.ts';
+import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import {
   type BodyReader,
   createAnswerReader,
@@ -9,11 +9,11 @@ import {
   createStreamReader,
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
-import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
-import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/upstream/protocols/chat.ts';
-import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';
-import { createFramer } from '../../../main/gateway/upstream/sse.ts';
-import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
+import { isBadRequest, parseInTurns } from '../../../main/gateway/protocols/chat-request.ts';
+import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
+import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/protocols/json-members.ts';
+import { createFramer } from '../../../main/gateway/protocols/sse.ts';
+import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { watchParsing } from '../../support/parsing.ts';
 
 const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };

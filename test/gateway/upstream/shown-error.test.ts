@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
 

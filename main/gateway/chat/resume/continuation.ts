@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { memberOf } from '../../../platform/json.ts';
-import type { ChatRequest } from '../../upstream/chat-request.ts';
+import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
   isText,
   type Member,
@@ -10,7 +10,7 @@ import {
   type Span,
   topLevelMembers,
   withMembers,
-} from '../../upstream/json-members.ts';
+} from '../../protocols/json-members.ts';
 import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 

@@ -10,7 +10,7 @@ import type { Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { askingFor, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
+import { askingFor, bodyFor, type ChatRequest } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';

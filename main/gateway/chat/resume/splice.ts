@@ -2,7 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/finish.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
-import { createMessageChunks, type MessageChunks } from '../../translation/messages/chunks.ts';
+import { createMessageChunks, type MessageChunks } from '../../protocols/messages/chunks.ts';
 import {
   dataOf,
   DONE_EVENT,
@@ -11,7 +11,7 @@ import {
   type Frames,
   framesOf,
   isNamedError,
-} from '../../upstream/sse.ts';
+} from '../../protocols/sse.ts';
 import { continuedUsage } from './continued-usage.ts';
 import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
 import { contentOf, keptOf } from './deltas.ts';

@@ -8,8 +8,8 @@ import {
   type BegunBlocks,
   createMessageChunks,
   type MessageChunks,
-} from '../../translation/messages/chunks.ts';
-import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
+} from '../../protocols/messages/chunks.ts';
+import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
 import {
   beyondText,
   type BeyondText,

@@ -4,7 +4,7 @@ import {
   continuedBody,
   type ContinuedPlan,
 } from '../../../../main/gateway/chat/resume/continuation.ts';
-import { isBadRequest, parseChatRequest } from '../../../../main/gateway/upstream/chat-request.ts';
+import { isBadRequest, parseChatRequest } from '../../../../main/gateway/protocols/chat-request.ts';
 import { anyText } from '../../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';

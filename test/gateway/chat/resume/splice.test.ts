@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
 import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
-import { answerAsChunk } from '../../../../main/gateway/upstream/assembly.ts';
+import { answerAsChunk } from '../../../../main/gateway/protocols/assembly.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
   chunkOf,

@@ -1,0 +1,494 @@
+import { isObject } from '#shared/objects.ts';
+import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
+import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
+import { standardReason } from './chat/finish.ts';
+
+type Json = Record<string, unknown>;
+
+/** Builds the whole answer that a caller asked for from the chunks of a stream. */
+export interface Assembly {
+  /** `chunk` is parsed JSON. */
+  add(chunk: unknown): void;
+  /** True once a choice has a finish reason. */
+  finished(): boolean;
+  /** Why no answer can be built; null while one can. */
+  problem(): string | null;
+  /** As JSON; null if there is a problem. */
+  result(): Buffer | null;
+}
+
+/** An answer has a few dozen. Each field costs memory, however short it is. */
+const MAX_FIELDS = 10_000;
+
+const MIXED_UP = 'tool calls that cannot be told apart';
+
+/**
+ * For an answer with one choice. Text fields are joined and the pieces of tool calls put together; of every other
+ * field the last value counts, so that an engine's own additions (such as `timings`) reach the caller. The work for a
+ * chunk depends on its own size alone.
+ */
+export function createAssembly(): Assembly {
+  const budget = { fields: MAX_FIELDS, isTooDeep: false };
+  const top = createFields(budget);
+  const choice = createFields(budget);
+  const message = createFields(budget);
+  const calls: Fields[] = [];
+  const ids: string[] = [];
+  const order = createCallOrder();
+  let isMixedUp = false;
+  let finishReason: string | null = null;
+
+  choice.setLast('index', 0);
+  message.setLast('role', 'assistant');
+  message.setLast('content', null);
+
+  function addToolCalls(pieces: unknown): void {
+    for (const piece of callsIn(pieces)) {
+      if (budget.fields === 0) return;
+      const at = order.placeOf(callPieceOf(piece));
+      isMixedUp ||= at.kind === 'mixed_up';
+      if (at.kind === 'mixed_up') return;
+      const { index: _index, ...rest } = piece;
+      merge(callAt(at), rest);
+    }
+  }
+
+  function callAt({ place, id }: { readonly place: number; readonly id: string }): Fields {
+    const known = calls[place];
+    if (known !== undefined) return known;
+    const call = createFields(budget);
+    calls[place] = call;
+    ids[place] = id;
+    budget.fields -= 1;
+    return call;
+  }
+
+  function problem(): string | null {
+    if (budget.isTooDeep) return 'an answer nested too deep';
+    if (isMixedUp) return MIXED_UP;
+    return budget.fields === 0 ? `an answer of over ${MAX_FIELDS} fields` : null;
+  }
+
+  return {
+    add(chunk) {
+      if (!isObject(chunk)) return;
+      const { choices, ...rest } = chunk;
+      setAllLast(top, rest);
+      for (const part of listOf(choices)) {
+        if (!isObject(part)) continue;
+        const { delta, finish_reason: reason, index: _index, ...others } = part;
+        // Some send one with each part of the answer; the last is that of the whole.
+        finishReason = standardReason(reason) ?? finishReason;
+        setAllLast(choice, others);
+        if (!isObject(delta)) continue;
+        const { tool_calls: pieces, ...fields } = delta;
+        addFields(message, fields);
+        addToolCalls(pieces);
+      }
+    },
+    finished: () => finishReason !== null,
+    problem,
+    result() {
+      top.setLast('object', 'chat.completion');
+      for (const [place, call] of calls.entries()) complete(call, ids[place] ?? '');
+      if (calls.length > 0) message.set('tool_calls', listField(calls));
+      else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
+      choice.set('message', message);
+      choice.setLast('finish_reason', finishReason);
+      top.set('choices', listField([choice]));
+      if (problem() !== null) return null;
+      const out = createJsonText();
+      top.write(out);
+      return out.bytes();
+    },
+  };
+}
+
+/** Clients send a call back by its id and parse its arguments. */
+function complete(call: Fields, id: string): void {
+  call.setLast('id', id);
+  fill(call, 'type', 'function');
+  fill(call.inner('function'), 'arguments', '{}');
+}
+
+function fill(fields: Fields, key: string, value: string): void {
+  if (!fields.holds(key)) fields.setLast(key, value);
+}
+
+/** With one of these `content` may be null. */
+const BESIDE_TEXT = ['function_call', 'audio', 'refusal'];
+
+function listField(elements: readonly Fields[]): FieldValue {
+  return {
+    isFilled: elements.length > 0,
+    write(out) {
+      out.add('[');
+      for (const [index, element] of elements.entries()) {
+        if (index > 0) out.add(',');
+        element.write(out);
+      }
+      out.add(']');
+    },
+  };
+}
+
+/** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
+function setAllLast(target: Fields, source: Readonly<Json>): void {
+  for (const [key, value] of Object.entries(source)) {
+    if ((value !== null && value !== '') || !target.has(key)) target.setLast(key, value);
+  }
+}
+
+function addFields(message: Fields, delta: Readonly<Json>): void {
+  for (const [key, value] of Object.entries(delta)) {
+    if (value === null || value === undefined) continue;
+    // Z.ai sends an empty one with each chunk (vercel/ai#15464).
+    if (key === 'role') continue;
+    if (key === 'function_call' && isObject(value)) merge(message.inner(key), value);
+    else if (typeof value === 'string') message.addText(key, value);
+    else if (key === 'content' && typeof value === 'number') message.addText(key, String(value));
+    else if (key === 'content' && Array.isArray(value)) message.addParts(key, value);
+    else if (Array.isArray(value)) message.addElements(key, value);
+    else message.setLast(key, value);
+  }
+}
+
+/** Said once, and repeated by some engines: the first that is not empty stays. */
+const SAID_ONCE: ReadonlySet<string> = new Set(['id', 'type', 'name']);
+
+/** Arguments arrive in pieces. Below a call's `function` the last value counts. */
+function merge(known: Fields, piece: Readonly<Json>, depth = 0): void {
+  for (const [key, value] of Object.entries(piece)) {
+    if (value === null || value === undefined) continue;
+    if (key === 'arguments') known.addText(key, argumentsText(value));
+    else if (isObject(value) && depth === 0) merge(known.inner(key), value, 1);
+    else if (SAID_ONCE.has(key)) {
+      if (!known.holds(key)) known.setLast(key, value);
+    } else if (value !== '' || !known.has(key)) known.setLast(key, value);
+  }
+}
+
+/** A whole JSON answer as the events of a stream with one chunk, for a caller that asked for a stream. */
+export function answerAsChunk(answer: Buffer, includeUsage: boolean): string {
+  const parsed = parseJson(answer.toString('utf8'));
+  if (!isObject(parsed)) return '';
+  const { choices, usage, ...rest } = parsed;
+  const chunk = {
+    ...rest,
+    object: 'chat.completion.chunk',
+    choices: listOf(choices).map((choice) => {
+      if (!isObject(choice)) return choice;
+      const { message, ...others } = choice;
+      return { ...others, delta: isObject(message) ? withCallIndexes(message) : message };
+    }),
+  };
+  const events = [
+    chunk,
+    ...(includeUsage ? [{ ...chunk, choices: [], usage: usage ?? null }] : []),
+  ];
+  return events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') + 'data: [DONE]\n\n';
+}
+
+/** Tool calls have an index in a stream only. */
+function withCallIndexes(message: Readonly<Json>): Json {
+  const calls = callsIn(message['tool_calls']);
+  if (calls.length === 0) return { ...message };
+  return { ...message, tool_calls: calls.map((call, index) => ({ index, ...call })) };
+}
+
+/** A growing JSON text; its memory is little more than its bytes. */
+interface JsonText {
+  add(text: string): void;
+  addBytes(bytes: readonly Buffer[]): void;
+  bytes(): Buffer;
+  /** Everything so far, in pieces. */
+  pieces(): readonly Buffer[];
+}
+
+/** Texts are joined up to this length before they are encoded; a buffer for each token would cost far more. */
+const MAX_JOINED_CHARS = 16 * 1024;
+
+const unchanged = (text: string) => text;
+
+/** A JSON string without its quotes. Surrogates separated here are encoded as escapes, which join again. */
+const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
+
+/** @param encode turns added text into JSON */
+function createJsonText(encode: (text: string) => string = unchanged): JsonText {
+  const blocks: Buffer[] = [];
+  let joined = '';
+
+  function flush(): void {
+    if (joined !== '') blocks.push(Buffer.from(encode(joined)));
+    joined = '';
+  }
+
+  return {
+    add(text) {
+      joined += text;
+      if (joined.length >= MAX_JOINED_CHARS) flush();
+    },
+    addBytes(bytes) {
+      flush();
+      for (const each of bytes) blocks.push(each);
+    },
+    bytes() {
+      flush();
+      return Buffer.concat(blocks);
+    },
+    pieces() {
+      flush();
+      return blocks;
+    },
+  };
+}
+
+interface FieldValue {
+  /** Neither null nor empty. */
+  readonly isFilled: boolean;
+  write(out: JsonText): void;
+}
+
+/** Shared by all fields of an answer. */
+interface FieldBudget {
+  /** Number of further fields allowed. */
+  fields: number;
+  /** A value was nested too deep to be encoded. */
+  isTooDeep: boolean;
+}
+
+/** The members of an object that arrives in pieces. The work of a call depends on its arguments' size alone. */
+interface Fields extends FieldValue {
+  has(key: string): boolean;
+  /** Whether it has a value that is neither null nor empty. */
+  holds(key: string): boolean;
+  set(key: string, value: FieldValue): void;
+  setLast(key: string, value: unknown): void;
+  /** Appends to a text, or to a list of parts; any other value is replaced. */
+  addText(key: string, text: string): void;
+  /** Appends to a list; any other value is replaced. */
+  addElements(key: string, elements: readonly unknown[]): void;
+  /** As `addElements`, for parts of a message: a text that is there becomes the first of them. */
+  addParts(key: string, parts: readonly unknown[]): void;
+  /** The object at `key`; any other value is replaced. */
+  inner(key: string): Fields;
+}
+
+/** An empty object; fields beyond the budget are dropped. */
+function createFields(budget: FieldBudget): Fields {
+  return new FieldMap(budget);
+}
+
+class Text implements FieldValue {
+  readonly #text = createJsonText(escaped);
+  isFilled = false;
+  add(text: string): void {
+    this.#text.add(text);
+    this.isFilled ||= text !== '';
+  }
+  write(out: JsonText): void {
+    out.add('"');
+    out.addBytes(this.#text.pieces());
+    out.add('"');
+  }
+}
+
+class List implements FieldValue {
+  readonly isFilled = true;
+  readonly #elements = createJsonText();
+  #isEmpty = true;
+  add(json: string): void {
+    this.#separate();
+    this.#elements.add(json);
+  }
+  addBytes(json: readonly Buffer[]): void {
+    this.#separate();
+    this.#elements.addBytes(json);
+  }
+  #separate(): void {
+    if (!this.#isEmpty) this.#elements.add(',');
+    this.#isEmpty = false;
+  }
+  write(out: JsonText): void {
+    out.add('[');
+    out.addBytes(this.#elements.pieces());
+    out.add(']');
+  }
+}
+
+/** A part that may go on: text, or the one text of a thought. */
+interface OpenPart {
+  readonly kind: 'text' | 'thinking';
+  readonly text: Text;
+}
+
+/**
+ * `content` as a list of parts. Mistral's reasoning models send lists while they think and strings afterwards, and
+ * citations as lists between strings (symfony/ai#2424): all of it is kept, and neighbours of one kind are joined.
+ */
+class Parts implements FieldValue {
+  readonly isFilled = true;
+  readonly #closed = new List();
+  readonly #encode: (part: unknown) => string;
+  #open: OpenPart | null;
+
+  constructor(begun: Text | null, encode: (part: unknown) => string) {
+    this.#encode = encode;
+    this.#open = begun === null ? null : { kind: 'text', text: begun };
+  }
+
+  addText(text: string): void {
+    if (text !== '') this.#opened('text').add(text);
+  }
+
+  add(part: unknown): void {
+    const going = goingOn(part);
+    if (going !== null) this.#opened(going.kind).add(going.text);
+    else {
+      this.#close();
+      this.#closed.add(this.#encode(part));
+    }
+  }
+
+  write(out: JsonText): void {
+    this.#close();
+    this.#closed.write(out);
+  }
+
+  #opened(kind: OpenPart['kind']): Text {
+    if (this.#open?.kind === kind) return this.#open.text;
+    this.#close();
+    const text = new Text();
+    this.#open = { kind, text };
+    return text;
+  }
+
+  #close(): void {
+    if (this.#open === null) return;
+    const { kind, text } = this.#open;
+    this.#open = null;
+    const isThought = kind === 'thinking';
+    const part = createJsonText();
+    part.add(
+      isThought
+        ? '{"type":"thinking","thinking":[{"type":"text","text":'
+        : '{"type":"text","text":',
+    );
+    text.write(part);
+    part.add(isThought ? '}]}' : '}');
+    this.#closed.addBytes(part.pieces());
+  }
+}
+
+/** The text of a part that its neighbours may continue; null for any other part. */
+function goingOn(part: unknown): { readonly kind: OpenPart['kind']; readonly text: string } | null {
+  if (!isObject(part)) return null;
+  const { type, text, thinking, ...others } = part;
+  if (Object.keys(others).length > 0) return null;
+  if (type === 'text' && typeof text === 'string') return { kind: type, text };
+  if (type !== 'thinking') return null;
+  const texts = listOf(thinking).map((each) => memberOf(each, 'text'));
+  const isText = texts.length > 0 && texts.every((each) => typeof each === 'string');
+  return isText ? { kind: type, text: texts.join('') } : null;
+}
+
+/** Longer texts are encoded at once, because all that is left is encoded in one turn of the event loop. */
+const MAX_UNWRITTEN_CHARS = 1024;
+
+/** The last value of a field. */
+class LastValue implements FieldValue {
+  readonly isFilled: boolean;
+  readonly #value: unknown;
+  readonly #json: Buffer | null;
+  constructor(value: unknown, json: string | null) {
+    this.isFilled = json !== null || (value !== null && value !== '');
+    this.#value = json === null ? value : null;
+    this.#json = json === null ? null : Buffer.from(json);
+  }
+  write(out: JsonText): void {
+    if (this.#json === null) out.add(JSON.stringify(this.#value));
+    else out.addBytes([this.#json]);
+  }
+}
+
+class FieldMap implements Fields {
+  readonly isFilled = true;
+  readonly #budget: FieldBudget;
+  readonly #values = new Map<string, FieldValue>();
+
+  constructor(budget: FieldBudget) {
+    this.#budget = budget;
+  }
+
+  has(key: string): boolean {
+    return this.#values.has(key);
+  }
+
+  holds(key: string): boolean {
+    return this.#values.get(key)?.isFilled ?? false;
+  }
+
+  set(key: string, value: FieldValue): void {
+    if (!this.#values.has(key)) {
+      if (this.#budget.fields === 0) return;
+      this.#budget.fields -= 1;
+    }
+    this.#values.set(key, value);
+  }
+
+  setLast(key: string, value: unknown): void {
+    const isText = typeof value === 'string';
+    const isSmall = isText ? value.length <= MAX_UNWRITTEN_CHARS : typeof value !== 'object';
+    if (value === null || isSmall) this.set(key, new LastValue(value, null));
+    else this.set(key, new LastValue(null, this.#encoded(value)));
+  }
+
+  addText(key: string, text: string): void {
+    let known = this.#values.get(key);
+    if (known instanceof Parts) known.addText(text);
+    else {
+      if (!(known instanceof Text)) this.set(key, (known = new Text()));
+      if (known instanceof Text) known.add(text);
+    }
+  }
+
+  addParts(key: string, parts: readonly unknown[]): void {
+    let known = this.#values.get(key);
+    if (!(known instanceof Parts)) {
+      const begun = known instanceof Text && known.isFilled ? known : null;
+      this.set(key, (known = new Parts(begun, (part) => this.#encoded(part))));
+    }
+    if (known instanceof Parts) for (const part of parts) known.add(part);
+  }
+
+  addElements(key: string, elements: readonly unknown[]): void {
+    let known = this.#values.get(key);
+    if (!(known instanceof List)) this.set(key, (known = new List()));
+    if (!(known instanceof List)) return;
+    for (const element of elements) known.add(this.#encoded(element));
+  }
+
+  inner(key: string): Fields {
+    const known = this.#values.get(key);
+    if (known instanceof FieldMap) return known;
+    const inner = new FieldMap(this.#budget);
+    this.set(key, inner);
+    return inner;
+  }
+
+  write(out: JsonText): void {
+    let separator = '{';
+    for (const [key, value] of this.#values) {
+      out.add(`${separator}${JSON.stringify(key)}:`);
+      value.write(out);
+      separator = ',';
+    }
+    out.add(this.#values.size === 0 ? '{}' : '}');
+  }
+
+  #encoded(value: unknown): string {
+    const json = writeJson(value);
+    if (json === null) this.#budget.isTooDeep = true;
+    return json ?? 'null';
+  }
+}

@@ -1,0 +1,246 @@
+import { isUtf8 } from 'node:buffer';
+import { isObject } from '#shared/objects.ts';
+import type { ItemSource } from './responses/item-memory.ts';
+import type { ApiEndpoint, BadRequest } from './endpoint.ts';
+import {
+  type Member,
+  type Members,
+  withValue,
+  membersInTurns,
+  membersOf,
+  smallValueOf,
+  smallValuesOf,
+  topLevelMembers,
+  withMembers,
+} from './json-members.ts';
+import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
+import { formField, withFormField } from './form-fields.ts';
+
+/** A request as the caller sent it, with the fields that routing reads. */
+export interface ChatRequest {
+  readonly endpoint: ApiEndpoint;
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  readonly members: readonly Member[];
+  readonly model: string | null;
+  readonly stream: boolean;
+  /** The caller asked for a usage chunk (`stream_options.include_usage`). */
+  readonly includeUsage: boolean;
+  /** The number of choices requested. */
+  readonly choices: number;
+  /** Whether a whole answer to it can be built from a stream. */
+  readonly isAssemblable: () => boolean;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
+}
+
+/** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
+export function parseChatRequest(
+  bytes: Buffer,
+  endpoint = CHAT_COMPLETIONS,
+): ChatRequest | BadRequest {
+  return isUtf8(bytes) ? requestOf(endpoint, bytes, membersOf(bytes)) : NO_UTF8;
+}
+
+/** As `parseChatRequest`, for a body so large that reading it in one go would block the event loop. */
+export async function parseInTurns(
+  bytes: Buffer,
+  endpoint = CHAT_COMPLETIONS,
+): Promise<ChatRequest | BadRequest> {
+  return isUtf8(bytes) ? requestOf(endpoint, bytes, await membersInTurns(bytes)) : NO_UTF8;
+}
+
+function requestOf(
+  endpoint: ApiEndpoint,
+  bytes: Buffer,
+  parsed: Members,
+): ChatRequest | BadRequest {
+  switch (parsed.kind) {
+    case 'invalid':
+      return bad(`The body is not valid JSON: see position ${parsed.position}.`, null);
+    case 'other':
+      return bad('The body must be a JSON object.', null);
+    case 'too_much':
+      return bad('The body has too many fields, too long a name or too deep a nest.', null);
+    case 'object': {
+      const { members } = parsed;
+      const fields = commonFields(bytes, members);
+      return (
+        endpoint.checkBody(bytes, members) ??
+        checkCommonFields(fields) ??
+        checkUnique(members) ??
+        toRequest(endpoint, bytes, members, fields)
+      );
+    }
+  }
+}
+
+export function isBadRequest(parsed: ChatRequest | BadRequest): parsed is BadRequest {
+  return 'message' in parsed;
+}
+
+function bad(message: string, param: string | null): BadRequest {
+  return { message, param };
+}
+
+const NO_UTF8 = bad('The body is not valid UTF-8.', null);
+
+/** Fields of every endpoint, as far as they were checked. */
+interface CommonFields {
+  readonly model: unknown;
+  readonly stream: unknown;
+  readonly options: unknown;
+}
+
+function commonFields(bytes: Buffer, members: readonly Member[]): CommonFields {
+  const keys = ['model', 'stream', 'stream_options'];
+  const [model, stream, options] = smallValuesOf(bytes, members, keys);
+  return { model, stream, options };
+}
+
+function checkCommonFields({ model, stream, options }: CommonFields): BadRequest | null {
+  if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
+    return bad("'model' must be a non-empty string, or left out.", 'model');
+  }
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    return bad("'stream' must be true or false.", 'stream');
+  }
+  if (options !== undefined && options !== null && !isObject(options)) {
+    return bad("'stream_options' must be an object.", 'stream_options');
+  }
+  return null;
+}
+
+/** Parsers differ in which of two equal keys they use, so the upstream might read another request. */
+function checkUnique(members: readonly Member[]): BadRequest | null {
+  const seen = new Set<string>();
+  for (const { key } of members) {
+    if (seen.has(key)) return bad(`'${key}' appears more than once; send it once.`, key);
+    seen.add(key);
+  }
+  return null;
+}
+
+function toRequest(
+  endpoint: ApiEndpoint,
+  bytes: Buffer,
+  members: readonly Member[],
+  { model, stream, options }: CommonFields,
+): ChatRequest {
+  const { choices, isAssemblable, followsToolResult } = endpoint.asks(bytes, members);
+  const format = endpoint.answer.stream;
+  return {
+    endpoint,
+    contentType: 'application/json',
+    bytes,
+    members,
+    model: typeof model === 'string' ? model : null,
+    stream: format !== null && stream === true,
+    includeUsage: isObject(options) && options['include_usage'] === true,
+    choices,
+    isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
+    followsToolResult,
+  };
+}
+
+/** A form is passed on as it is; its answer, even one of events, is passed back as bytes. */
+export function formRequest(
+  bytes: Buffer,
+  endpoint: ApiEndpoint,
+  contentType: string,
+): ChatRequest {
+  return {
+    endpoint,
+    contentType,
+    bytes,
+    members: [],
+    model: formField(bytes, 'model'),
+    stream: false,
+    includeUsage: false,
+    choices: 1,
+    isAssemblable: () => false,
+    followsToolResult: () => false,
+  };
+}
+
+/** The request as if its caller had asked for another model. */
+function withModel(request: ChatRequest, model: string): ChatRequest {
+  const { bytes, members, endpoint } = request;
+  if (endpoint.body === 'multipart') {
+    return { ...request, model, bytes: withFormField(bytes, 'model', model) };
+  }
+  return { ...request, model, ...withValue(bytes, members, ['model', JSON.stringify(model)]) };
+}
+
+/** What a request asks for beyond what its caller asked for. */
+interface Asking {
+  /** A stream, from which the answer is assembled. */
+  readonly forStream: boolean;
+  readonly forUsage: boolean;
+  /** Which stop sequence ended the answer, in llama.cpp's own way. */
+  readonly forStop: boolean;
+}
+
+/** The caller's bytes with the model replaced and the stream flags set. */
+export function bodyFor(request: ChatRequest, model: string | null, asking: Asking): Buffer {
+  const { bytes, members } = request;
+  const values: Record<string, string> = {};
+  if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
+  if (asking.forStream) values['stream'] = 'true';
+  if (asking.forUsage) values['stream_options'] = usageOptions(bytes, members);
+  if (asking.forStop) Object.assign(values, STOP_FIELDS);
+  return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
+}
+
+/** Of all that llama.cpp would add to its answers (b11669), only the sequence. */
+const STOP_FIELDS = { verbose: 'true', response_fields: '["stopping_word"]' };
+
+/** A body of the gateway's own making, asking for more. */
+export function askingFor(bytes: Buffer, { forUsage, forStop }: Omit<Asking, 'forStream'>): Buffer {
+  if (!forUsage && !forStop) return bytes;
+  const members = topLevelMembers(bytes);
+  return withMembers(bytes, members, {
+    ...(forUsage && { stream_options: usageOptions(bytes, members) }),
+    ...(forStop && STOP_FIELDS),
+  });
+}
+
+/** The caller's options stay. */
+function usageOptions(bytes: Buffer, members: readonly Member[]): string {
+  const options = smallValueOf(bytes, members, 'stream_options');
+  return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
+}
+
+/** Name and model of each `name=model`. */
+export function aliasesOf(pairs: readonly string[]): readonly (readonly [string, string])[] {
+  return pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+}
+
+/** The request as if its caller had asked for the model that the name stands for; an alias of an alias is not resolved. */
+export function withoutAlias(request: ChatRequest, pairs: readonly string[]): ChatRequest {
+  const { model } = request;
+  if (model === null || pairs.length === 0) return request;
+  const pair = pairs.find((each) => each.startsWith(`${model}=`));
+  return pair === undefined ? request : withModel(request, pair.slice(model.length + 1));
+}
+
+export type NativeForm = (kind: 'local' | 'remote') => ChatRequest;
+
+/** Makes each when it is first asked for. */
+export function nativeForm(request: ChatRequest, items: ItemSource | null): NativeForm {
+  const { withoutOwn } = request.endpoint;
+  if (withoutOwn === undefined) return () => request;
+  const made: { local?: ChatRequest; remote?: ChatRequest } = {};
+  return (kind) =>
+    (made[kind] ??= withBytes(
+      request,
+      withoutOwn(request.bytes, { items, isLocal: kind === 'local' }),
+    ));
+}
+
+function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
+  return bytes === request.bytes ? request : { ...request, bytes, members: topLevelMembers(bytes) };
+}

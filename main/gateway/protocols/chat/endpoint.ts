@@ -1,0 +1,100 @@
+import { isObject } from '#shared/objects.ts';
+import { parseJson, writeJson } from '../../../platform/json.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import { errorBody } from '../../http/errors.ts';
+import { createAnswerScan } from '../answer-scan.ts';
+import { answerAsChunk, createAssembly } from '../assembly.ts';
+import { isLastChunk, substanceOf } from './content.ts';
+import { createEmptyAnswer } from './empty-answer.ts';
+import { repairedAnswer } from './repair.ts';
+import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
+import {
+  MAX_BYTES_AT_ONCE,
+  type Member,
+  smallValueOf,
+  smallValuesOf,
+  TOO_LONG,
+  topLevelMembers,
+} from '../json-members.ts';
+import { createStreamWatch } from '../stream-inspector.ts';
+import { requiresList } from '../fields.ts';
+
+export const CHAT_STREAM: StreamFormat = {
+  judge: substanceOf,
+  isLastChunk,
+  createEmptyAnswer,
+  createWatch: createStreamWatch,
+  createAssembly,
+  asksForUsage: true,
+  asEvents: answerAsChunk,
+  errorEvent: errorChunk,
+  maxHeldBytes: 64 * 1024,
+};
+
+export const CHAT_COMPLETIONS: ApiEndpoint = {
+  paths: pathsOf('/chat/completions'),
+  upstreamPath: '/chat/completions',
+  body: 'json',
+  checkBody: requiresList('messages'),
+  asks,
+  answer: { createScan: createAnswerScan, repaired, stream: CHAT_STREAM, takesBytes: false },
+  isResumable: true,
+  keepsModel: false,
+  support: 'required',
+  vendor: 'openai',
+};
+
+function asks(bytes: Buffer, members: readonly Member[]): Asked {
+  const n = smallValueOf(bytes, members, 'n');
+  return {
+    choices: typeof n === 'number' && n > 1 ? n : 1,
+    isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(bytes, members),
+    followsToolResult: () => ['tool', 'function'].includes(lastRole(bytes, members)),
+  };
+}
+
+/** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */
+const MAX_REPAIRED_BYTES = 256 * 1024;
+
+/** Calls of tools, a reason that is not one of OpenAI's, and a number for a text. */
+const SUSPECT =
+  /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
+
+function repaired(body: Buffer): Buffer {
+  if (body.length > MAX_REPAIRED_BYTES || !SUSPECT.test(body.toString('latin1'))) return body;
+  const answer = parseJson(body.toString('utf8'));
+  const right = isObject(answer) ? repairedAnswer(answer) : answer;
+  const json = right === answer ? null : writeJson(right);
+  return json === null ? body : Buffer.from(json);
+}
+
+/** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
+const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];
+
+/**
+ * In a whole answer llama.cpp repeats a last message of the assistant, which it is to continue, and in a stream it
+ * does not (tools/server, b11669), so only the upstream's own whole answer is right.
+ */
+function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
+  const [modalities, stream] = smallValuesOf(bytes, members, ['modalities', 'stream']);
+  return (
+    smallValuesOf(bytes, members, PER_TOKEN).every((value) => (value ?? false) === false) &&
+    modalities !== TOO_LONG &&
+    (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
+    (stream === true || lastRole(bytes, members) !== 'assistant')
+  );
+}
+
+/** The role of the last message; empty if it is too long to be looked at, or has none. */
+function lastRole(bytes: Buffer, members: readonly Member[]): string {
+  const last = members.find(({ key }) => key === 'messages')?.last ?? null;
+  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return '';
+  const message = bytes.subarray(last.start, last.end);
+  const role = smallValueOf(message, topLevelMembers(message), 'role');
+  return typeof role === 'string' ? role : '';
+}
+
+/** An error object in place of a chunk, without a `[DONE]` after it. */
+function errorChunk(error: HttpError): string {
+  return `data: ${JSON.stringify(errorBody(error, 'openai'))}\n\n`;
+}

@@ -1,0 +1,119 @@
+import type { HttpError } from '../../platform/http/responses.ts';
+import type { ItemSource } from './responses/item-memory.ts';
+import type { TokenCount } from './messages/count-tokens.ts';
+import type { ProtocolTranslation } from './translation/translation.ts';
+import type { AnswerScan } from './answer-scan.ts';
+import type { Assembly } from './assembly.ts';
+import type { EmptyAnswer } from './chat/empty-answer.ts';
+import type { Substance } from './substance.ts';
+import type { Member } from './json-members.ts';
+import type { StreamWatch } from './stream-inspector.ts';
+
+/** What the caller did wrong, and in which field. */
+export interface BadRequest {
+  readonly message: string;
+  readonly param: string | null;
+}
+
+/**
+ * An endpoint that is routed to upstreams; `protocols/` has one object for each. Common to all are `model`, `stream`,
+ * server-sent events and the fallback sequence.
+ */
+export interface ApiEndpoint {
+  /** Paths on the gateway (docs/http-api.md#endpoints). */
+  readonly paths: readonly string[];
+  /** Path at an upstream, behind the API version. */
+  readonly upstreamPath: string;
+  readonly body: 'json' | 'multipart';
+  /** Checks the fields that only this endpoint has; null when they are valid. */
+  readonly checkBody: (bytes: Buffer, members: readonly Member[]) => BadRequest | null;
+  /** What a request asks for. */
+  readonly asks: (bytes: Buffer, members: readonly Member[]) => Asked;
+  readonly answer: AnswerFormat;
+  /** Whether another upstream may continue a stream that breaks. */
+  readonly isResumable: boolean;
+  /** The model that was asked for is never replaced: vectors of two models cannot be compared. */
+  readonly keepsModel: boolean;
+  /**
+   * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, unless
+   * chat completions can stand in for it.
+   */
+  readonly support: 'required' | 'optional' | 'translatable';
+  /** Makes a chat completion of a request, and of its answer the endpoint's own. */
+  readonly translation?: ProtocolTranslation;
+  /**
+   * The body for an upstream that speaks the protocol itself, without what translation put into earlier answers. An
+   * engine of one's own (`isLocal`) checks no signatures and keeps the thoughts.
+   */
+  readonly withoutOwn?: (
+    bytes: Buffer,
+    facts: { readonly items: ItemSource | null; readonly isLocal: boolean },
+  ) => Buffer;
+  /** Answers in place of upstreams that lack the endpoint. */
+  readonly estimate?: (body: unknown) => TokenCount;
+  /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */
+  readonly vendor: 'openai' | 'anthropic';
+}
+
+export interface Asked {
+  /** The number of choices. */
+  readonly choices: number;
+  /** Whether a whole answer can be built from a stream. A function, because it may take another look at the body. */
+  readonly isAssemblable: () => boolean;
+  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
+  readonly followsToolResult: () => boolean;
+}
+
+/** How answers with content are distinguished from errors and from answers without content. */
+export interface AnswerFormat {
+  /** Judges a whole JSON answer of any size as it arrives, without parsing it. */
+  readonly createScan: () => AnswerScan;
+  /** Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. */
+  readonly repaired?: (body: Buffer) => Buffer;
+  /** Null if the endpoint has no streams. */
+  readonly stream: StreamFormat | null;
+  /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */
+  readonly takesBytes: boolean;
+}
+
+/** A stream of events. */
+export interface StreamFormat {
+  /** Judges the parsed data of an event. */
+  readonly judge: (value: unknown) => Substance;
+  /** Whether the parsed data of an event completes the answer. */
+  readonly isLastChunk: (chunk: unknown) => boolean;
+  /** Judges an answer without content; null where the end of an answer is content itself. */
+  readonly createEmptyAnswer: () => EmptyAnswer | null;
+  /** Finds the end and the errors of a stream with this many choices. */
+  readonly createWatch: (choices: number) => StreamWatch;
+  /** Builds a whole answer from a stream; null if it cannot be done. */
+  readonly createAssembly: (() => Assembly) | null;
+  /** It reports its usage only if `stream_options` asks for it. */
+  readonly asksForUsage: boolean;
+  /** A whole answer as a stream; null if it cannot be one. */
+  readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
+  /** The event that ends a stream that broke off. */
+  readonly errorEvent: (error: HttpError) => string;
+  /** Limit of the events held back before the first content. */
+  readonly maxHeldBytes: number;
+}
+
+/** The paths of an endpoint on the gateway. */
+export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
+
+/** For an endpoint with one choice and no way to build its answer from a stream. */
+export const ONE_WHOLE: Asked = {
+  choices: 1,
+  isAssemblable: () => false,
+  followsToolResult: () => false,
+};
+
+/** Common to the endpoints beside chat that have no streams. */
+export const WITHOUT_STREAMS = {
+  asks: () => ONE_WHOLE,
+  isResumable: false,
+  // The model that an upstream is configured with is a chat model.
+  keepsModel: true,
+  support: 'optional',
+  vendor: 'openai',
+} as const satisfies Partial<ApiEndpoint>;

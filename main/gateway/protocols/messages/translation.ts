@@ -1,0 +1,12 @@
+import { anthropicError } from '../translation/errors.ts';
+import type { ProtocolTranslation } from '../translation/translation.ts';
+import { createMessageStream, wholeAnswer } from './answers.ts';
+import { toChat } from './request.ts';
+
+/** The Anthropic Messages API. */
+export const MESSAGES: ProtocolTranslation = {
+  toChat,
+  answer: wholeAnswer,
+  createStream: createMessageStream,
+  errorBody: anthropicError,
+};

@@ -1,0 +1,12 @@
+import { openAiError } from '../translation/errors.ts';
+import type { ProtocolTranslation } from '../translation/translation.ts';
+import { createResponseStream, wholeAnswer } from './answers.ts';
+import { toChat } from './request.ts';
+
+/** The OpenAI Responses API. */
+export const RESPONSES: ProtocolTranslation = {
+  toChat,
+  answer: wholeAnswer,
+  createStream: createResponseStream,
+  errorBody: openAiError,
+};

@@ -1,0 +1,230 @@
+import { isObject } from '#shared/objects.ts';
+import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
+import { createChunkRepair } from './chat/repair.ts';
+import {
+  describedError,
+  errorIn,
+  readErrorBody,
+  type UpstreamError,
+  wordsOnly,
+} from './upstream-error.ts';
+import {
+  dataOf,
+  errorFieldOf,
+  eventsOf,
+  eventWith,
+  type Frames,
+  framesOf,
+  isNamedError,
+} from './sse.ts';
+
+export type Sight =
+  | { readonly kind: 'going' }
+  /** The answer is whole: its last event is among those taken. */
+  | { readonly kind: 'done' }
+  /** `[DONE]`, which is not among the events taken, without a finish reason for each choice. */
+  | { readonly kind: 'unfinished' }
+  | { readonly kind: 'error'; readonly error: UpstreamError };
+
+export interface WatchedFrames {
+  /** What the caller may get: up to the end or the error. */
+  readonly frames: Frames;
+  readonly sight: Sight;
+}
+
+/** Finds the end and errors of a relayed stream, and puts right what a client's parser would throw on. */
+export interface StreamWatch {
+  take(frames: Frames): WatchedFrames;
+  /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
+  finished(): boolean;
+  /** Whether the events last taken, or later ones, may report the usage. */
+  mayTellUsage(): boolean;
+}
+
+const DONE = Buffer.from('[DONE]');
+const ERROR = Buffer.from('error');
+const FINISH = Buffer.from('"finish_reason"');
+const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"'].map((key) => Buffer.from(key));
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const LETTER_N = 0x6e;
+const LETTER_D = 0x64;
+const CR = 0x0d;
+/** Where the JSON begins, behind `data: `. */
+const JSON_AT = 6;
+
+export const GOING: Sight = { kind: 'going' };
+
+/**
+ * For a stream with `choices` choices. Most events are chunks of text that begin, end and have their text in the same
+ * place as the one before; those are searched for three words and not parsed. A key cannot occur in the answer's
+ * text, where its quotes would be escaped.
+ */
+export function createStreamWatch(choices: number): StreamWatch {
+  return new Watch(choices);
+}
+
+class Watch implements StreamWatch {
+  readonly #choices: number;
+  readonly #repair = createChunkRepair();
+  /** Of the last parsed chunk of text: its first four bytes, its last two, and where its text begins. */
+  #head = 0;
+  #tail = 0;
+  #textAt = 0;
+
+  constructor(choices: number) {
+    this.#choices = choices;
+  }
+
+  take(frames: Frames): WatchedFrames {
+    return this.#isUsual(frames) ? { frames, sight: GOING } : this.#inspect(frames);
+  }
+
+  finished(): boolean {
+    return this.#repair.finished() >= this.#choices;
+  }
+
+  /** It comes with the finish reason or after it, so no other event is searched for it. */
+  mayTellUsage(): boolean {
+    return this.#repair.finished() > 0;
+  }
+
+  #isUsual({ bytes, ends }: Frames): boolean {
+    let start = 0;
+    for (const end of ends) {
+      if (!this.#isUsualText(bytes, start, end)) return false;
+      start = end;
+    }
+    return !bytes.includes(ERROR) && !bytes.includes(DONE) && !hasFinishReason(bytes);
+  }
+
+  #isUsualText(bytes: Buffer, start: number, end: number): boolean {
+    const last = jsonEnd(bytes, end);
+    const textAt = start + this.#textAt;
+    return (
+      bytes[start] === LETTER_D &&
+      last > textAt + 4 &&
+      bytes[textAt] === QUOTE &&
+      headOf(bytes, start) === this.#head &&
+      tailOf(bytes, last) === this.#tail
+    );
+  }
+
+  #inspect(frames: Frames): WatchedFrames {
+    const taken: Buffer[] = [];
+    for (const event of eventsOf(frames)) {
+      const seen = this.#see(event);
+      if (seen.event !== null) taken.push(seen.event);
+      if (seen.sight !== GOING) return { frames: framesOf(taken), sight: seen.sight };
+    }
+    return { frames: framesOf(taken), sight: GOING };
+  }
+
+  #see(event: Buffer): SeenEvent {
+    const data = dataOf(event)?.trim();
+    if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
+    if (data === undefined) {
+      const outside = errorOutsideOfData(event);
+      return outside === null ? passing(event) : failed(outside);
+    }
+    const chunk = parseJson(data);
+    const error = isNamedError(event) ? describedError(chunk) : errorIn(chunk);
+    if (error !== null) return failed(error);
+    // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
+    if (!isObject(chunk)) return isHeavyJson(data) ? passing(event) : DROPPED;
+    const repaired = this.#repair.take(chunk);
+    switch (repaired.kind) {
+      case 'same':
+        this.#learn(event);
+        return passing(event);
+      case 'changed': {
+        const json = writeJson(repaired.chunk);
+        return json === null
+          ? failed(wordsOnly('an event nested too deep'))
+          : passing(eventWith(event, json));
+      }
+      case 'dropped':
+        return DROPPED;
+      case 'broken':
+        return failed(wordsOnly(repaired.detail));
+    }
+  }
+
+  /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */
+  #isWhole(): boolean {
+    return this.finished() || (this.#choices === Infinity && this.#repair.finished() > 0);
+  }
+
+  #learn(event: Buffer): void {
+    const last = jsonEnd(event, event.length);
+    const textAt = textStart(event);
+    if (textAt === -1 || last <= textAt + 4) return;
+    this.#head = headOf(event, 0);
+    this.#tail = tailOf(event, last);
+    this.#textAt = textAt;
+  }
+}
+
+/** `event`: what the caller gets of it, if anything. */
+interface SeenEvent {
+  readonly event: Buffer | null;
+  readonly sight: Sight;
+}
+
+const passing = (event: Buffer): SeenEvent => ({ event, sight: GOING });
+const failed = (error: UpstreamError): SeenEvent => ({
+  event: null,
+  sight: { kind: 'error', error },
+});
+const DROPPED: SeenEvent = { event: null, sight: GOING };
+const DONE_SEEN: Sight = { kind: 'done' };
+const UNFINISHED_SEEN: SeenEvent = { event: null, sight: { kind: 'unfinished' } };
+
+/** llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109). */
+export function errorOutsideOfData(event: Buffer): UpstreamError | null {
+  const text = errorFieldOf(event);
+  return text === null ? null : readErrorBody(Buffer.from(text));
+}
+
+/** End of the event's last line. */
+function jsonEnd(bytes: Buffer, end: number): number {
+  return bytes[end - 2] === CR ? end - 4 : end - 2;
+}
+
+function headOf(bytes: Buffer, start: number): number {
+  return bytes.readUInt32LE(start + JSON_AT);
+}
+
+function tailOf(bytes: Buffer, end: number): number {
+  return bytes.readUInt16LE(end - 2);
+}
+
+/** Where the quote stands with which the text of a chunk begins; -1 without text. */
+function textStart(event: Buffer): number {
+  for (const key of TEXTS) {
+    const at = event.indexOf(key);
+    const value = at === -1 ? -1 : valueAt(event, at + key.length);
+    if (value !== -1 && event[value] === QUOTE) return value;
+  }
+  return -1;
+}
+
+/** Whether there is a `"finish_reason"` other than `null`. */
+function hasFinishReason(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(FINISH); at !== -1; at = bytes.indexOf(FINISH, at + FINISH.length)) {
+    if (bytes[valueAt(bytes, at + FINISH.length)] !== LETTER_N) return true;
+  }
+  return false;
+}
+
+/** The first byte of the value of the name that ends at `from`. */
+function valueAt(bytes: Buffer, from: number): number {
+  const colon = skipBlanks(bytes, from);
+  return bytes[colon] === COLON ? skipBlanks(bytes, colon + 1) : -1;
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === 0x20) at += 1;
+  return at;
+}

@@ -1,0 +1,139 @@
+import { isObject } from '#shared/objects.ts';
+import { isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
+import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
+import { brokenOff } from '../chat/content.ts';
+import { endOf, type Finish } from '../chat/finish.ts';
+import { tokenCounts } from '../token-counts.ts';
+import { errorIn, type UpstreamError } from '../upstream-error.ts';
+
+/** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
+export type AnswerDelta =
+  | { readonly kind: 'reasoning' | 'text' | 'refusal'; readonly text: string }
+  | { readonly kind: 'call'; readonly call: CallPiece }
+  | { readonly kind: 'citation'; readonly citation: Citation };
+
+export interface Citation {
+  readonly url: string;
+  readonly title: string;
+  readonly start_index: number;
+  readonly end_index: number;
+}
+
+export interface Usage {
+  readonly input: number;
+  /** The part of the input that was read from a cache. */
+  readonly cached: number;
+  readonly output: number;
+  /** The part of the output that is reasoning; null if the upstream does not report it. */
+  readonly reasoning: number | null;
+}
+
+/** `unnamed`: the engine only says that there was one. */
+export type Stop =
+  { readonly kind: 'named'; readonly sequence: string } | { readonly kind: 'unnamed' };
+
+export interface AnswerPart {
+  readonly deltas: readonly AnswerDelta[];
+  readonly finish: Finish | null;
+  /** The stop sequence that ended the answer, if the engine reports one. */
+  readonly stop: Stop | null;
+  readonly usage: Usage | null;
+  readonly model: string | null;
+}
+
+export type ChatAnswer =
+  ({ readonly kind: 'part' } & AnswerPart) | { readonly kind: 'error'; readonly message: string };
+
+/** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). */
+export function readChatAnswer(value: unknown): ChatAnswer {
+  if (!isObject(value))
+    return { kind: 'error', message: 'The upstream did not send a JSON object.' };
+  if (isTooDeep(value))
+    return { kind: 'error', message: 'The upstream nested its answer too deeply.' };
+  const error = errorIn(value);
+  if (error !== null) return { kind: 'error', message: messageOf(error) };
+  const choice = listOf(value['choices']).find(
+    (each) => isObject(each) && (each['index'] ?? 0) === 0,
+  );
+  const end = endOf(memberOf(choice, 'finish_reason'));
+  if (end === 'broken') return { kind: 'error', message: brokenOff(choice) };
+  const said = memberOf(choice, 'delta') ?? memberOf(choice, 'message');
+  const model = value['model'];
+  return {
+    kind: 'part',
+    deltas: isObject(said) ? deltasOf(said) : [],
+    finish: end,
+    stop: stopOf(value, choice),
+    usage: usageOf(value, choice),
+    model: typeof model === 'string' && model !== '' ? model : null,
+  };
+}
+
+/**
+ * Which stop sequence it was is said by vLLM and TensorRT-LLM (`stop_reason`), SGLang (`matched_stop`), both with the
+ * number of a token in its place, and llama.cpp where it is asked (`__verbose`); that it was one, by TGI, and by OpenRouter
+ * where the provider does.
+ */
+function stopOf(value: unknown, choice: unknown): Stop | null {
+  const sequence = [
+    memberOf(choice, 'stop_reason'),
+    memberOf(choice, 'matched_stop'),
+    memberOf(value, '__verbose', 'stopping_word'),
+  ].find((name) => typeof name === 'string' && name !== '');
+  if (typeof sequence === 'string') return { kind: 'named', sequence };
+  const reasons = [memberOf(choice, 'finish_reason'), memberOf(choice, 'native_finish_reason')];
+  return reasons.includes('stop_sequence') ? { kind: 'unnamed' } : null;
+}
+
+const MAX_MESSAGE_CHARS = 500;
+
+const messageOf = ({ message }: UpstreamError): string =>
+  message.slice(0, MAX_MESSAGE_CHARS) || 'The upstream reported an error.';
+
+function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
+  const deltas: AnswerDelta[] = [];
+  const add = (kind: 'reasoning' | 'text' | 'refusal', text: unknown) => {
+    // Cloudflare sends a lone digit as a number (decolua/9router#1645).
+    const words = typeof text === 'number' ? String(text) : text;
+    if (typeof words === 'string' && words !== '') deltas.push({ kind, text: words });
+  };
+  // Some engines send the same text under both names.
+  add('reasoning', said['reasoning_content'] || said['reasoning']);
+  add('text', said['content']);
+  for (const part of listOf(said['content'])) {
+    add('text', memberOf(part, 'text'));
+    for (const thought of listOf(memberOf(part, 'thinking'))) {
+      add('reasoning', memberOf(thought, 'text'));
+    }
+  }
+  for (const annotation of listOf(said['annotations'])) {
+    const citation = citationOf(memberOf(annotation, 'url_citation'));
+    if (citation !== null) deltas.push({ kind: 'citation', citation });
+  }
+  add('refusal', said['refusal']);
+  for (const call of callsIn(said['tool_calls']))
+    deltas.push({ kind: 'call', call: callPieceOf(call) });
+  return deltas;
+}
+
+const stringOr = (value: unknown, other: string) => (typeof value === 'string' ? value : other);
+const numberOr = (value: unknown, other: number) => (typeof value === 'number' ? value : other);
+
+function citationOf(value: unknown): Citation | null {
+  const url = memberOf(value, 'url');
+  if (typeof url !== 'string') return null;
+  return {
+    url,
+    title: stringOr(memberOf(value, 'title'), ''),
+    start_index: numberOr(memberOf(value, 'start_index'), 0),
+    end_index: numberOr(memberOf(value, 'end_index'), 0),
+  };
+}
+
+/** Moonshot puts it into the last choice (earendil-works/pi#2017). */
+function usageOf(value: Readonly<Record<string, unknown>>, choice: unknown): Usage | null {
+  const counts = tokenCounts(value['usage']) ?? tokenCounts(memberOf(choice, 'usage'));
+  if (counts === null) return null;
+  const { input = 0, cached = 0, output = 0, reasoning = null } = counts;
+  return { input, cached, output, reasoning };
+}

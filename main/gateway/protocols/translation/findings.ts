@@ -1,0 +1,176 @@
+import { isObject } from '#shared/objects.ts';
+import { isTooDeep } from '../../../platform/json.ts';
+import type { ChatBody } from './conversation.ts';
+import type { Translated } from './translation.ts';
+
+/** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
+export interface Findings {
+  /** @param must as in "must be a string" */
+  bad(param: string, must: string): void;
+  /** @param why a whole sentence */
+  unsupported(field: string, why: string): void;
+  dropped(field: string): void;
+  result(body: ChatBody): Translated;
+}
+
+/** The others are counted: a header is no place for more, and a caller can send any number. */
+const MAX_NAMED = 20;
+const MAX_NAME_CHARS = 80;
+
+/** A path that may stand in a header and in a list. */
+const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
+
+export function createFindings(): Findings {
+  let wrong: Translated | null = null;
+  let unsupported: Translated | null = null;
+  const named: string[] = [];
+  let others = 0;
+  return {
+    bad(param, must) {
+      const isBody = param === '';
+      const message = `${isBody ? 'The body' : `'${param}'`} ${must}.`;
+      wrong ??= { kind: 'bad_request', message, param: isBody ? null : param };
+    },
+    unsupported(field, why) {
+      unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
+    },
+    dropped(field) {
+      if (named.length < MAX_NAMED) named.push(safe(field));
+      else others += 1;
+    },
+    result: (body) => wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
+  };
+}
+
+/** @param list names of fields, between blanks */
+export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
+
+/** Reads a request's body. */
+export function bodyReader(body: unknown, findings: Findings): FieldReader {
+  if (!isTooDeep(body)) return new FieldReader(body, '', findings);
+  findings.bad('', 'must not be nested so deeply');
+  return new FieldReader({}, '', findings);
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** In both protocols, `null` means the same as leaving the field out. */
+export const isAbsent = (value: unknown): value is undefined | null =>
+  value === undefined || value === null;
+
+/** Reads fields of an unchecked object. A value of the wrong type is reported and treated as absent. */
+export class FieldReader {
+  readonly #object: Json;
+  readonly #path: string;
+  readonly #findings: Findings;
+
+  constructor(value: unknown, path: string, findings: Findings) {
+    const isReadable = isObject(value);
+    if (!isReadable) findings.bad(path, 'must be an object');
+    this.#object = isReadable ? value : {};
+    this.#path = path;
+    this.#findings = findings;
+  }
+
+  /** The path of a field, as errors name it. */
+  path(key: string): string {
+    return this.#path === '' ? key : `${this.#path}.${key}`;
+  }
+
+  get(key: string): unknown {
+    return Object.hasOwn(this.#object, key) ? this.#object[key] : undefined;
+  }
+
+  has(key: string): boolean {
+    return !isAbsent(this.get(key));
+  }
+
+  text(key: string): string | undefined {
+    return this.#optional(key, 'a string', (value) => typeof value === 'string');
+  }
+
+  /** Empty if it is missing, which is reported. */
+  requiredText(key: string): string {
+    if (!this.has(key)) this.#findings.bad(this.path(key), 'must be a string');
+    return this.text(key) ?? '';
+  }
+
+  number(key: string): number | undefined {
+    return this.#optional(key, 'a number', (value) => typeof value === 'number');
+  }
+
+  flag(key: string): boolean | undefined {
+    return this.#optional(key, 'true or false', (value) => typeof value === 'boolean');
+  }
+
+  object(key: string): Json | undefined {
+    return this.#optional(key, 'an object', isObject);
+  }
+
+  list(key: string): readonly unknown[] | undefined {
+    return this.#optional(key, 'an array', Array.isArray);
+  }
+
+  /** The object at `key`, to be read in turn; null if it is absent. */
+  inner(key: string): FieldReader | null {
+    const value = this.get(key);
+    return isAbsent(value) ? null : new FieldReader(value, this.path(key), this.#findings);
+  }
+
+  /** The elements of a list of objects, to be read in turn. */
+  elements(key: string): FieldReader[] {
+    const list = this.list(key) ?? [];
+    return list.map(
+      (value, index) => new FieldReader(value, `${this.path(key)}[${index}]`, this.#findings),
+    );
+  }
+
+  /** A reader of another object, whose findings are reported under this one's path. */
+  replacedBy(object: Json): FieldReader {
+    return new FieldReader(object, this.#path, this.#findings);
+  }
+
+  bad(key: string, must: string): void {
+    this.#findings.bad(this.path(key), must);
+  }
+
+  unsupported(key: string, why: string): void {
+    this.#findings.unsupported(this.path(key), why);
+  }
+
+  /** Leaves a field out. */
+  drop(key: string): void {
+    this.#findings.dropped(this.path(key));
+  }
+
+  /** Leaves the object itself out, which is of this type. */
+  dropWhole(type: string): void {
+    this.#findings.dropped(`${this.path('type')}=${type}`);
+  }
+
+  /** Leaves out each field that is set and that `known` does not list. */
+  dropOthers(known: ReadonlySet<string>): void {
+    for (const key of Object.keys(this.#object)) {
+      if (!known.has(key) && this.has(key)) this.drop(key);
+    }
+  }
+
+  /** One of the values that chat completions know; another is left out, where the answer stays what was asked for. */
+  oneOf(key: string, known: ReadonlySet<string>): string | undefined {
+    const value = this.text(key);
+    if (value === undefined || known.has(value)) return value;
+    this.drop(key);
+    return undefined;
+  }
+
+  #optional<T>(key: string, what: string, is: (value: unknown) => value is T): T | undefined {
+    const value = this.get(key);
+    if (isAbsent(value)) return undefined;
+    if (is(value)) return value;
+    this.bad(key, `must be ${what}`);
+    return undefined;
+  }
+}
+
+export const NO_COUNTERPART =
+  'chat completions have no counterpart; leave it out, or use an upstream that speaks this protocol itself.';

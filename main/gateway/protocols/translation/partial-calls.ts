@@ -1,0 +1,79 @@
+import { isObject } from '#shared/objects.ts';
+import { isTooDeep, parseJson } from '../../../platform/json.ts';
+import { type CallPiece, createCallOrder } from '../chat/calls.ts';
+import { createTextBuilder, type TextBuilder } from './text-builder.ts';
+
+/** A tool call that arrives in pieces. */
+export interface PartialCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: TextBuilder;
+  isClosed: boolean;
+}
+
+/** The tool calls of an answer. */
+export interface PartialCalls {
+  add(piece: CallPiece): AddedPiece;
+  readonly size: number;
+}
+
+type AddedPiece =
+  | {
+      readonly kind: 'added';
+      readonly call: PartialCall;
+      /** Whether this is the call's first piece. */
+      readonly isNew: boolean;
+      /** What the piece adds to the arguments. */
+      readonly added: string;
+    }
+  /** The reason to fail the answer. */
+  | { readonly kind: 'problem'; readonly problem: string };
+
+const NO_NAME = 'The upstream called a tool without its name.';
+const ADDED_LATE = 'The upstream added arguments to a tool call that was complete.';
+const MIXED_UP = 'The upstream sent tool calls that cannot be told apart.';
+
+const problem = (words: string): AddedPiece => ({ kind: 'problem', problem: words });
+
+/** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
+export function createPartialCalls(exchangeId: string): PartialCalls {
+  const calls: PartialCall[] = [];
+  // As short as in `newCallId`.
+  const own = exchangeId.replaceAll('-', '').slice(0, 24);
+  const order = createCallOrder((place) => `call_${own}_${place}`);
+
+  function begin(id: string, { name }: CallPiece): PartialCall {
+    const call = { id, name, arguments: createTextBuilder(), isClosed: false };
+    calls.push(call);
+    return call;
+  }
+
+  return {
+    add(piece) {
+      const at = order.placeOf(piece);
+      if (at.kind === 'mixed_up') return problem(MIXED_UP);
+      const { isNew } = at;
+      const call = calls[at.place] ?? begin(at.id, piece);
+      if (call.name === '') return problem(NO_NAME);
+      // Whitespace may follow the end of a JSON text.
+      const added = call.isClosed ? '' : piece.arguments;
+      if (added === '' && piece.arguments.trim() !== '') return problem(ADDED_LATE);
+      call.arguments.add(added);
+      return { kind: 'added', call, isNew, added };
+    },
+    get size() {
+      return calls.length;
+    },
+  };
+}
+
+/** Whether nothing can follow. Some upstreams name all calls before the first arguments come. */
+export const isWholeCall = ({ arguments: args }: PartialCall): boolean =>
+  args.text().trim() !== '' && argumentsObject(args.text()) !== undefined;
+
+/** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
+export function argumentsObject(json: string): object | undefined {
+  if (json.trim() === '') return {};
+  const value = parseJson(json);
+  return isObject(value) && !isTooDeep(value) ? value : undefined;
+}

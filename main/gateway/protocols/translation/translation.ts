@@ -1,0 +1,63 @@
+import type { HttpError } from '../../../platform/http/responses.ts';
+import type { ChatBody } from './conversation.ts';
+import type { ItemMemory, ItemSource } from '../responses/item-memory.ts';
+import type { BegunBlocks } from '../messages/chunks.ts';
+
+/** A caller's request as a chat completion, or why it cannot be sent as one. */
+export type Translated =
+  | { readonly kind: 'chat'; readonly body: ChatBody; readonly dropped: DroppedFields }
+  /** Invalid in the protocol itself, whichever upstream serves it. */
+  | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
+  /** Valid, but only an upstream that speaks the protocol can serve it. */
+  | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
+
+/** Fields that chat completions have no place for, and without which the answer is still one to the request. */
+export interface DroppedFields {
+  /** The first ones, as in `tools[0].new_field` or, of a whole object, `tools[1].type=web_search`; safe for a header. */
+  readonly named: readonly string[];
+  /** The number of those that are not named. */
+  readonly others: number;
+}
+
+/** Facts for an answer that the upstream does not supply. */
+export interface TranslatedExchange {
+  /** The caller's parsed body; some answers repeat its settings. */
+  readonly request: unknown;
+  /** Unique among all requests; the ids in the answer are derived from it. */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  /** Reported if the upstream reports no model. */
+  readonly model: string;
+  /** Stores what later requests may refer to; null if nothing is stored. */
+  readonly items: ItemMemory | null;
+}
+
+/** A whole answer in the caller's protocol, or why the upstream's answer cannot be translated. */
+export type WholeAnswer =
+  | { readonly kind: 'answer'; readonly body: object }
+  | { readonly kind: 'bad_response'; readonly message: string };
+
+/** Turns the chunks of a chat completion into the text of the caller's events. */
+export interface TranslatedStream {
+  /** `chunk` is the parsed `data` of one event. */
+  push(chunk: unknown): string;
+  /** The upstream's stream has ended. An answer without a finish reason ends as a failure, never as a success. */
+  end(): string;
+  /** Ends the stream with the protocol's own error event. */
+  fail(error: HttpError): string;
+  /** `complete` once the last event was returned, `failed` once an error was. */
+  ended(): 'no' | 'complete' | 'failed';
+}
+
+/** Serves callers of one protocol from an upstream that only speaks chat completions. */
+export interface ProtocolTranslation {
+  /** `items` resolves references to earlier answers. */
+  toChat(body: unknown, items: ItemSource | null): Translated;
+  /** `completion` is a parsed chat completion. */
+  answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
+  /** @param begun of a message that broke off: only its rest is made */
+  createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
+  /** The body of an error response. */
+  errorBody(error: HttpError): object;
+}

@@ -1,0 +1,165 @@
+import { isObject } from '#shared/objects.ts';
+import type { Tokens } from '#shared/usage.ts';
+import { parseJson } from '../../platform/json.ts';
+import { type TokenCounts, tokenCounts } from './token-counts.ts';
+import type { ApiEndpoint } from './endpoint.ts';
+import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
+
+const KEY = Buffer.from('"usage"');
+const BLANK = 0x20;
+const COLON = 0x3a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** A usage has some hundred bytes. */
+const MAX_USAGE_BYTES = 4096;
+/** It is at the beginning or at the end of an answer, and the middle may be long. */
+const MAX_SEARCHED_BYTES = 64 * 1024;
+
+/**
+ * The usage that a whole answer or some events report: chat completions and completions, responses, messages,
+ * embeddings and rerankings name the same figures in their own ways. Null without any.
+ */
+export function reportedTokens(bytes: Buffer): Tokens | null {
+  const isLong = bytes.length > 2 * MAX_SEARCHED_BYTES;
+  const first = isLong ? bytes.subarray(0, MAX_SEARCHED_BYTES) : bytes;
+  const last = isLong ? bytes.subarray(-MAX_SEARCHED_BYTES) : bytes;
+  return asTokens({ ...readUsage(first), ...(isLong ? readUsage(last) : null) });
+}
+
+/** About four bytes of English are a token. */
+const BYTES_PER_TOKEN = 4;
+
+/** `promptBytes` is the length of the request, its JSON included. */
+export function estimatedTokens(promptBytes: number, output: number): Tokens {
+  const input = Math.ceil(promptBytes / BYTES_PER_TOKEN);
+  return { input, output, cached: 0, estimated: true };
+}
+
+interface Metered {
+  readonly endpoint: Pick<ApiEndpoint, 'body' | 'estimate' | 'answer'>;
+  readonly promptBytes: number;
+}
+
+/** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
+export function tokensOf(body: Buffer, call: Metered): Tokens | null {
+  return reportedTokens(body) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN));
+}
+
+function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
+  // The size of a recording says nothing of its tokens, and counting tokens uses none.
+  if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
+  // What has no stream has no tokens in its answer, such as vectors.
+  return estimatedTokens(promptBytes, endpoint.answer.stream === null ? 0 : output);
+}
+
+/** What came of an answer. */
+export interface Spent {
+  /** As the upstream has told it so far. */
+  readonly told: Tokens | null;
+  /** Tokens that came, about one an event. */
+  readonly output: number;
+}
+
+export const NOTHING_SPENT: Spent = { told: null, output: 0 };
+
+/** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
+export function tokensOfPart({ told, output }: Spent, call: Metered): Tokens | null {
+  if (told === null) return guessed(call, output);
+  // Anthropic tells one token at the beginning, and how many it were at the end.
+  return told.output >= output ? told : { ...told, output, estimated: true };
+}
+
+/** Of a body that came in part. */
+export const spentIn = (bytes: number): Spent => ({
+  told: null,
+  output: Math.ceil(bytes / BYTES_PER_TOKEN),
+});
+
+/** Reads the usage of a relayed stream; the answer's other events cost it one search of their bytes. */
+export class UsageMeter {
+  /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
+  readonly #isHidden: boolean;
+  /** Anthropic tells them in two events. */
+  #known: TokenCounts | null = null;
+
+  constructor(isHidden: boolean) {
+    this.#isHidden = isHidden;
+  }
+
+  tokens(): Tokens | null {
+    return this.#known === null ? null : asTokens(this.#known);
+  }
+
+  /** The events that the caller gets. */
+  take(frames: Frames): Frames {
+    if (!frames.bytes.includes(KEY)) return frames;
+    const found = readUsage(frames.bytes);
+    if (found === null) return frames;
+    this.#known = { ...this.#known, ...found };
+    if (!this.#isHidden) return frames;
+    return framesOf(eventsOf(frames).filter((event) => !isUsageAlone(event)));
+  }
+}
+
+/** The event behind the last choice, which comes only where it is asked for. */
+function isUsageAlone(event: Buffer): boolean {
+  if (!event.includes(KEY)) return false;
+  const chunk = parseJson(dataOf(event) ?? '');
+  if (!isObject(chunk) || !isObject(chunk['usage'])) return false;
+  const { choices } = chunk;
+  return Array.isArray(choices) && choices.length === 0;
+}
+
+/** The figures of every object that is called `usage`; later ones count. A name cannot occur in text, escaped as it is. */
+function readUsage(bytes: Buffer): TokenCounts | null {
+  let known: TokenCounts = {};
+  for (let at = bytes.indexOf(KEY); at !== -1;) {
+    const { value, end } = valueAt(bytes, at + KEY.length);
+    const counts = tokenCounts(value);
+    if (counts !== null) known = { ...known, ...counts };
+    // Behind what was read, so that no byte is read twice.
+    at = bytes.indexOf(KEY, end);
+  }
+  return Object.keys(known).length === 0 ? null : known;
+}
+
+/** The object behind a name, and where reading it ended; undefined for another value. */
+function valueAt(bytes: Buffer, from: number): { readonly value?: unknown; readonly end: number } {
+  const colon = skipBlanks(bytes, from);
+  if (bytes[colon] !== COLON) return { end: colon };
+  const start = skipBlanks(bytes, colon + 1);
+  if (bytes[start] !== OPEN_BRACE) return { end: start };
+  const end = endOfObject(bytes, start);
+  if (end === -1) return { end: start + MAX_USAGE_BYTES };
+  return { value: parseJson(bytes.toString('utf8', start, end)), end };
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while ((bytes[at] ?? OPEN_BRACE) <= BLANK) at += 1;
+  return at;
+}
+
+function endOfObject(bytes: Buffer, start: number): number {
+  const limit = Math.min(bytes.length, start + MAX_USAGE_BYTES);
+  let depth = 0;
+  let isText = false;
+  for (let at = start; at < limit; at += 1) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_BRACE) depth += 1;
+    else if (byte === CLOSE_BRACE && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+function asTokens({ input, output, cached = 0 }: TokenCounts): Tokens | null {
+  if (input === undefined && output === undefined) return null;
+  return { input: input ?? 0, output: output ?? 0, cached, estimated: false };
+}

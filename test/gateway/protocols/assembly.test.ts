@@ -1,0 +1,112 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { answerAsChunk, createAssembly } from '../../../main/gateway/protocols/assembly.ts';
+
+/** Puts `chunks` together and parses the result. */
+function assembled(chunks: readonly unknown[]): unknown {
+  const assembly = createAssembly();
+  for (const chunk of chunks) assembly.add(chunk);
+  return JSON.parse(String(assembly.result())) as unknown;
+}
+
+/** The chunks of a stream's text. */
+function chunksOf(stream: string): unknown[] {
+  return stream
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event) => JSON.parse(event.slice(6)) as unknown);
+}
+
+/** `text` cut at `places`. */
+function pieces(text: string, places: readonly number[]): string[] {
+  const cuts = places.map((place) => place % (text.length + 1)).toSorted((a, b) => a - b);
+  return [0, ...cuts].map((start, index) => text.slice(start, cuts[index] ?? text.length));
+}
+
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
+const cuts = fc.array(fc.nat(), { maxLength: 6 });
+const call = fc.record({ id: text, name: text, arguments: text, cuts });
+
+test('wherever text and arguments are cut, the message is the same', () => {
+  fc.assert(
+    fc.property(text, cuts, fc.array(call, { maxLength: 4 }), (content, places, calls) => {
+      const delta = (fields: unknown) => ({ choices: [{ index: 0, delta: fields }] });
+      const chunks = [
+        delta({ role: 'assistant' }),
+        ...pieces(content, places).map((piece) => delta({ content: piece })),
+        ...calls.flatMap(({ id, name, arguments: args, cuts: where }, index) => [
+          delta({ tool_calls: [{ index, id, type: 'function', function: { name } }] }),
+          ...pieces(args, where).map((piece) =>
+            delta({ tool_calls: [{ index, function: { arguments: piece } }] }),
+          ),
+        ]),
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      ];
+      const toolCalls = calls.map(({ id, name, arguments: args }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: args },
+      }));
+      expect(assembled(chunks)).toEqual({
+        object: 'chat.completion',
+        choices: [
+          {
+            index: 0,
+            message: {
+              role: 'assistant',
+              content,
+              ...(calls.length === 0 ? {} : { tool_calls: toolCalls }),
+            },
+            finish_reason: 'stop',
+          },
+        ],
+      });
+    }),
+  );
+});
+
+test('an answer that is made a chunk and put together again is the same answer', () => {
+  const answer = fc.record({
+    id: text,
+    object: fc.constant('chat.completion'),
+    created: fc.nat(),
+    usage: fc.record({ total_tokens: fc.nat() }),
+    choices: fc.tuple(
+      fc.record({
+        index: fc.constant(0),
+        message: fc.record({ role: fc.constant('assistant'), content: text }),
+        finish_reason: fc.constantFrom('stop', 'length', 'tool_calls'),
+      }),
+    ),
+  });
+  fc.assert(
+    fc.property(answer, (whole) => {
+      const stream = answerAsChunk(Buffer.from(JSON.stringify(whole)), true);
+      expect(stream.endsWith('data: [DONE]\n\n')).toBe(true);
+      expect(assembled(chunksOf(stream))).toEqual(whole);
+    }),
+  );
+});
+
+test.each<[law: string, chunks: readonly unknown[], finished: boolean]>([
+  ['nothing', [], false],
+  ['text', [{ choices: [{ delta: { content: 'a' } }] }], false],
+  ['a finish reason of null', [{ choices: [{ delta: {}, finish_reason: null }] }], false],
+  ['a finish reason', [{ choices: [{ delta: {}, finish_reason: 'stop' }] }], true],
+  [
+    'a finish reason and then more',
+    [{ choices: [{ finish_reason: 'stop' }] }, { choices: [] }],
+    true,
+  ],
+  ['no chunks at all', [1, 'a', null, [], { choices: 7 }, { choices: [null] }], false],
+])('after %s the answer is finished or not', (_law, chunks, finished) => {
+  const assembly = createAssembly();
+  for (const chunk of chunks) assembly.add(chunk);
+  expect(assembly.finished()).toBe(finished);
+});
+
+test('an answer nested too deep to be written is none', () => {
+  const assembly = createAssembly();
+  assembly.add({ deep: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown });
+  expect(assembly.result()).toBeNull();
+});

@@ -1,0 +1,223 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isObject } from '#shared/objects.ts';
+import {
+  editedList,
+  membersInTurns,
+  membersOf,
+  topLevelMembers,
+  withMembers,
+  withoutMembers,
+} from '../../../main/gateway/protocols/json-members.ts';
+
+/** A JSON text with its own blanks and spellings, member by member. */
+interface Spelled {
+  readonly open: string;
+  readonly members: readonly {
+    readonly key: string;
+    readonly before: string;
+    readonly value: string;
+    readonly after: string;
+  }[];
+  readonly close: string;
+}
+
+const blank = fc
+  .array(fc.constantFrom(' ', '\n', '\r', '\t'), { maxLength: 3 })
+  .map((blanks) => blanks.join(''));
+const key = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.constantFrom(
+    'model',
+    'stream',
+    '__proto__',
+    'constructor',
+    'toString',
+    '',
+    '"',
+    '\\',
+    '}',
+    ',',
+  ),
+);
+/** A key spelled plainly or all in escapes, with blanks around it. */
+const named = fc.tuple(key, fc.boolean(), blank, blank, blank).map(([name, escaped, a, b, c]) => ({
+  key: name,
+  before: `${a}${escaped ? inEscapes(name) : JSON.stringify(name)}${b}:${c}`,
+}));
+const value = fc.oneof(
+  fc.jsonValue().map((json) => JSON.stringify(json)),
+  fc.constantFrom(
+    '1e999',
+    '-0',
+    '12345678901234567890',
+    '1.0',
+    '"\\u0041"',
+    '"}\\\\"',
+    '[ { } ]',
+    '"a\\"b"',
+  ),
+);
+const member = fc
+  .tuple(named, value, blank)
+  .map(([name, text, after]) => ({ ...name, value: text, after }));
+const spelled: fc.Arbitrary<Spelled> = fc.record({
+  open: fc.tuple(blank, blank).map(([outer, inner]) => `${outer}{${inner}`),
+  members: fc.array(member, { maxLength: 8 }),
+  close: blank.map((outer) => `}${outer}`),
+});
+
+function inEscapes(text: string): string {
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`;
+}
+
+function textOf({ open, members, close }: Spelled): string {
+  return open + members.map((each) => each.before + each.value + each.after).join(',') + close;
+}
+
+// Not held against JSON.parse of the whole: V8 misreads escaped keys once it has seen the key `\`.
+test('each member is found, with its key decoded and its value as it is spelled', () => {
+  fc.assert(
+    fc.property(spelled, (json) => {
+      const bytes = Buffer.from(textOf(json));
+      const found = topLevelMembers(bytes).map((each) => ({
+        key: each.key,
+        value: bytes.toString('utf8', each.start, each.end),
+      }));
+      expect(found).toEqual(json.members.map((each) => ({ key: each.key, value: each.value })));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the last element of a list is found as it is spelled', () => {
+  const element = fc.tuple(blank, value, blank);
+  fc.assert(
+    fc.property(fc.array(element, { maxLength: 6 }), blank, (elements, inner) => {
+      const texts = elements.map((parts) => parts.join(''));
+      const bytes = Buffer.from(`{"a":[${inner}${texts.join(',')}]}`);
+      const last = topLevelMembers(bytes)[0]?.last ?? null;
+      const found = last === null ? null : bytes.toString('utf8', last.start, last.end);
+      expect(found).toBe(elements.at(-1)?.[1] ?? null);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the keys found are the ones that JSON.parse finds', () => {
+  const plain = fc.dictionary(
+    fc.string({ maxLength: 8 }).filter((name) => JSON.stringify(name) === `"${name}"`),
+    fc.jsonValue(),
+  );
+  fc.assert(
+    fc.property(plain, fc.nat(4), (json, indent) => {
+      const text = JSON.stringify(json, null, indent);
+      const keys = topLevelMembers(Buffer.from(text)).map((each) => each.key);
+      expect(new Set(keys)).toEqual(new Set(Object.keys(JSON.parse(text) as object)));
+    }),
+  );
+});
+
+test('setting members changes those members and no other byte', () => {
+  const values = fc.dictionary(
+    fc.constantFrom('model', 'stream', 'stream_options'),
+    fc.constantFrom('"m"', 'true', '{"include_usage":true}'),
+  );
+  fc.assert(
+    fc.property(spelled, values, (json, set) => {
+      const bytes = Buffer.from(textOf(json));
+      const changed = withMembers(bytes, topLevelMembers(bytes), set);
+      const keys = json.members.map((each) => each.key);
+      const replaced = json.members.map((each) =>
+        Object.hasOwn(set, each.key) ? { ...each, value: set[each.key] ?? '' } : each,
+      );
+      const added = Object.entries(set).filter(([name]) => !keys.includes(name));
+      const expected = textOf({ ...json, members: replaced });
+      const close = expected.lastIndexOf('}');
+      const tail = added.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',');
+      const comma = added.length > 0 && keys.length > 0 ? ',' : '';
+      const whole = expected.slice(0, close) + comma + tail + expected.slice(close);
+      expect(changed.toString()).toBe(Buffer.from(whole).toString());
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('setting no member gives the same bytes', () => {
+  const bytes = Buffer.from(' {"a" : 1e999}\n');
+  expect(withMembers(bytes, topLevelMembers(bytes), {})).toEqual(bytes);
+});
+
+test('a key that every object inherits is a key like any other', () => {
+  const bytes = Buffer.from('{"__proto__":1,"constructor":2,"toString":3,"model":"x"}');
+  const changed = withMembers(bytes, topLevelMembers(bytes), { model: '"y"' });
+  expect(changed.toString()).toBe('{"__proto__":1,"constructor":2,"toString":3,"model":"y"}');
+});
+
+test.each([
+  ['[1]', { kind: 'other' }],
+  [' "{}" ', { kind: 'other' }],
+  ['{"a":1,}', { kind: 'invalid', position: 7 }],
+  ['{"a":1', { kind: 'invalid', position: 6 }],
+  ['', { kind: 'invalid', position: 0 }],
+  [
+    '{"a":[1, 2 ]}',
+    {
+      kind: 'object',
+      members: [{ key: 'a', nameStart: 1, start: 5, end: 12, last: { start: 9, end: 10 } }],
+    },
+  ],
+  [
+    '{"a":[]}',
+    { kind: 'object', members: [{ key: 'a', nameStart: 1, start: 5, end: 7, last: null }] },
+  ],
+])('of %s is found %j, in turns as well', async (text, found) => {
+  expect(membersOf(Buffer.from(text))).toEqual(found);
+  expect(await membersInTurns(Buffer.from(text))).toEqual(found);
+});
+
+test('a body nested 100,000 deep is scanned without recursion', () => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  const bytes = Buffer.from(`{"deep":${deep},"model":"x"}`);
+  const changed = withMembers(bytes, topLevelMembers(bytes), { model: '"y"' });
+  expect(changed.toString()).toBe(`{"deep":${deep},"model":"y"}`);
+});
+
+test('without some members all others keep their bytes', () => {
+  const bytes = Buffer.from(' { "a" : 1.50 , "b":[ 1, 2 ],"c":{"a":3} }');
+  const without = (...keys: string[]) =>
+    withoutMembers(bytes, topLevelMembers(bytes), (each) => keys.includes(each.key)).toString();
+  expect(without('b')).toBe('{"a" : 1.50,"c":{"a":3}}');
+  expect(without('a', 'b', 'c')).toBe('{}');
+  expect(without('d')).toBe(bytes.toString());
+});
+
+test('in an edited list only elements that change lose their spelling', () => {
+  const bytes = Buffer.from(
+    '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}',
+  );
+  const [list] = topLevelMembers(bytes);
+  const edited = (edit: (element: unknown) => unknown) =>
+    editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], edit)?.toString() ?? null;
+  const seen: unknown[] = [];
+  expect(
+    edited((element) => {
+      seen.push(element);
+      return element;
+    }),
+  ).toBeNull();
+  expect(seen).toEqual([{ x: 100, at: 1 }, 'x', { x: 2 }]);
+  expect(edited((element) => (element === 'x' ? undefined : element))).toBe(
+    '[{"x" : 1e2, "at":1},{"y": 9007199254740993},{"x":2}]',
+  );
+  expect(edited((element) => (isObject(element) && element['x'] === 2 ? { z: 3 } : element))).toBe(
+    '[{"x" : 1e2, "at":1},"x",{"y": 9007199254740993},{"z":3}]',
+  );
+});
+
+test('what is no list has no elements to edit', () => {
+  const bytes = Buffer.from('{"list":{"x":1}}');
+  const [list] = topLevelMembers(bytes);
+  expect(editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], () => undefined)).toBeNull();
+});

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { withoutUnsigned } from '../../../main/gateway/protocols/messages/history.ts';
+import { withoutOwnItems } from '../../../main/gateway/protocols/responses/history.ts';
+import { createItemMemory } from '../../../main/gateway/protocols/responses/item-memory.ts';
+
+const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
+const text = { type: 'text', text: 'b' };
+const toolUse = { type: 'tool_use', id: 'a', name: 'f', input: { at: 1 } };
+const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'c' }] };
+
+const REMOTE = { items: null, isLocal: false };
+
+const cleaned = (body: object): unknown =>
+  JSON.parse(withoutUnsigned(Buffer.from(JSON.stringify(body)), REMOTE).toString());
+
+test.each(['unsigned', ''])(
+  'a thought that is signed %j is not sent to a native API',
+  (signature) => {
+    const body = {
+      messages: [
+        { role: 'user', content: 'unsigned' },
+        { role: 'assistant', content: [thought(signature), text] },
+        { role: 'assistant', content: [thought('theirs'), text] },
+        { role: 'assistant', content: [thought(signature)] },
+        { role: 'user', content: [text] },
+      ],
+    };
+    expect(cleaned(body)).toEqual({
+      messages: [
+        { role: 'user', content: 'unsigned' },
+        { role: 'assistant', content: [text] },
+        { role: 'assistant', content: [thought('theirs'), text] },
+        { role: 'user', content: [text] },
+      ],
+    });
+  },
+);
+
+test('in a tool loop that loses its thought thinking is switched off', () => {
+  const loop = (...content: object[]) => ({
+    thinking: { type: 'enabled', budget_tokens: 2000 },
+    messages: [{ role: 'assistant', content }, result],
+  });
+  const left = { messages: [{ role: 'assistant', content: [toolUse] }, result] };
+  expect(cleaned(loop(thought('unsigned'), toolUse))).toEqual({
+    ...left,
+    thinking: { type: 'disabled' },
+  });
+  const own = loop(thought('theirs'), thought('unsigned'), toolUse);
+  expect(cleaned(own)).toEqual(loop(thought('theirs'), toolUse));
+});
+
+test('thinking stays on where the conversation is not within a tool loop', () => {
+  const body = {
+    thinking: { type: 'enabled', budget_tokens: 2000 },
+    messages: [
+      { role: 'assistant', content: [thought('unsigned'), text] },
+      { role: 'user', content: 'next' },
+    ],
+  };
+  expect(cleaned(body)).toMatchObject({ thinking: { type: 'enabled' } });
+});
+
+test('a body without placeholders keeps its bytes', () => {
+  const body = Buffer.from('{ "messages" : [ {"role":"user","content":"\\u0041"} ] }');
+  expect(withoutUnsigned(body, REMOTE)).toBe(body);
+  expect(withoutOwnItems(body, REMOTE)).toBe(body);
+  const theirs = Buffer.from('{"input":[{"type":"message","id":"msg_68","role":"user"}]}');
+  expect(withoutOwnItems(theirs, REMOTE)).toBe(theirs);
+});
+
+const THOUGHT = { type: 'reasoning', summary: [] };
+const ID = '0b8fbd0c-6f7c-4d57-9a48-0a3c4ad5a4f1';
+
+test('items of translated answers go to a native API without their ids, and their thoughts not at all', () => {
+  const items = createItemMemory(10_000);
+  const message = { id: `msg_${ID}_2`, type: 'message', role: 'assistant', content: [] };
+  items.keep([message, { id: `rs_${ID}_1`, ...THOUGHT }]);
+  const input = [
+    { type: 'reasoning', id: `rs_${ID}_0`, summary: [] },
+    { type: 'reasoning', summary: [], encrypted_content: 'unencrypted' },
+    { type: 'reasoning', id: 'rs_68', summary: [], encrypted_content: 'theirs' },
+    { type: 'function_call', id: `fc_${ID}_1`, call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: 'd' },
+    { type: 'item_reference', id: `msg_${ID}_2` },
+    { id: `rs_${ID}_1` },
+    { id: `rs_${ID}_9` },
+    { type: 'item_reference', id: 'msg_68' },
+    { type: 'message', id: 'msg_68', role: 'assistant', content: [] },
+  ];
+  const body = Buffer.from(JSON.stringify({ input }));
+  expect(JSON.parse(withoutOwnItems(body, { ...REMOTE, items }).toString())).toEqual({
+    input: [
+      input[2],
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      input[4],
+      { type: 'message', role: 'assistant', content: [] },
+      // Not known any more: the upstream says so.
+      { id: `rs_${ID}_9` },
+      input[8],
+      input[9],
+    ],
+  });
+});
+
+test('an engine of one’s own keeps the thoughts of translated answers, without the gateway’s marks', () => {
+  const local = { items: null, isLocal: true };
+  const messages = [{ role: 'assistant', content: [thought('unsigned'), thought('theirs'), text] }];
+  const message = Buffer.from(JSON.stringify({ messages }));
+  expect(JSON.parse(withoutUnsigned(message, local).toString())).toEqual({
+    messages: [{ role: 'assistant', content: [thought(''), thought('theirs'), text] }],
+  });
+  const own = { ...THOUGHT, id: `rs_${ID}_0` };
+  const input = [
+    { ...own, encrypted_content: 'unencrypted' },
+    { ...own, encrypted_content: 'x' },
+  ];
+  const response = Buffer.from(JSON.stringify({ input }));
+  expect(JSON.parse(withoutOwnItems(response, local).toString())).toEqual({
+    input: [own, input[1]],
+  });
+});

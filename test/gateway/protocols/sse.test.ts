@@ -1,0 +1,107 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  createFramer,
+  dataOf,
+  eventsOf,
+  isNamedError,
+} from '../../../main/gateway/protocols/sse.ts';
+
+/** Pushes `pieces` and lists the events that came out, and what is left. */
+function framed(pieces: readonly Buffer[]): { readonly events: string[]; readonly rest: string } {
+  const framer = createFramer();
+  const events = pieces.flatMap((piece) => {
+    const frames = framer.push(piece);
+    return frames === null ? [] : eventsOf(frames).map((event) => event.toString('latin1'));
+  });
+  return { events, rest: framer.takePending().toString('latin1') };
+}
+
+function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted(
+    (a, b) => a - b,
+  );
+  return [0, ...ends].map((start, index) => bytes.subarray(start, ends[index] ?? bytes.length));
+}
+
+const line = fc.oneof(
+  fc
+    .string({ unit: 'grapheme', maxLength: 12 })
+    .map((text) => `data: ${text.replace(/[\r\n]/g, '')}`),
+  fc.constantFrom(': comment', 'event: error', 'id: 7', 'data', 'data:', 'data: [DONE]'),
+);
+
+test.each(['\n', '\r\n', '\r'])(
+  'events end at a blank line, lines at %j, wherever the bytes are cut',
+  (eol) => {
+    const event = fc
+      .array(line, { minLength: 1, maxLength: 4 })
+      .map((lines) => lines.join(eol) + eol + eol);
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 5 }),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        (events, places) => {
+          const bytes = Buffer.from(events.join(''));
+          const seen = framed(cutAt(bytes, places));
+          expect(seen.events).toEqual(events.map((text) => Buffer.from(text).toString('latin1')));
+          expect(seen.rest).toBe('');
+        },
+      ),
+      { numRuns: 500 },
+    );
+  },
+);
+
+test('whatever the bytes and the cuts, nothing is lost, added or reordered', () => {
+  const bytes = fc
+    .array(fc.constantFrom('\r', '\n', 'a', 'data: x', ':', 'ü'), { maxLength: 40 })
+    .map((parts) => Buffer.from(parts.join('')));
+  fc.assert(
+    fc.property(bytes, fc.array(fc.nat(), { maxLength: 12 }), (stream, places) => {
+      const { events, rest } = framed(cutAt(stream, places));
+      expect(events.join('') + rest).toBe(stream.toString('latin1'));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('an event is there with its last byte, not with the next event', () => {
+  for (const event of ['data: x\n\n', 'data: x\r\n\r\n', 'data: x\r\r']) {
+    expect(framed([Buffer.from(event)]).events).toEqual([event]);
+  }
+});
+
+test.each(['\n', '\r\n', '\r'])(
+  'blank lines behind an event are no events of their own, where lines end in %j',
+  (eol) => {
+    const event = `data: x${eol}${eol}`;
+    const seen = framed([Buffer.from(event + eol.repeat(1000) + event)]);
+    expect(seen.events).toEqual([event + eol.repeat(1000), event]);
+  },
+);
+
+test.each<[event: string, data: string | null, isNamedError: boolean]>([
+  ['data: x\n\n', 'x', false],
+  ['data:x\n\n', 'x', false],
+  ['data:  x\n\n', ' x', false],
+  ['data: a\r\ndata: b\r\n\r\n', 'a\nb', false],
+  ['data: a\rdata: b\r\r', 'a\nb', false],
+  ['data: a\ndata: b\n\n', 'a\nb', false],
+  ['data\n\n', '', false],
+  [': data: x\n\n', null, false],
+  ['database: x\n\n', null, false],
+  ['event: error\ndata: {}\n\n', '{}', true],
+  ['event:error\n\n', null, true],
+  ['data: {}\r\nevent: error\r\n\r\n', '{}', true],
+  ['data: event: error\n\n', 'event: error', false],
+  ['event: errors\ndata: x\n\n', 'x', false],
+  ['events: error\ndata: x\n\n', 'x', false],
+  ['data\nevent: error\n\n', '', true],
+  ['data: a\n\n\n\n', 'a', false],
+  ['data: a', 'a', false],
+  ['data: a\ndata\ndata: b\n', 'a\n\nb', false],
+])('of %j the data is %j, and whether it is an error by name: %j', (event, data, isError) => {
+  expect(dataOf(Buffer.from(event))).toBe(data);
+  expect(isNamedError(Buffer.from(event))).toBe(isError);
+});

@@ -1,0 +1,142 @@
+import { expect, test, vi } from 'vitest';
+import { createFramer } from '../../../main/gateway/protocols/sse.ts';
+import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
+import { chunk } from '../../support/upstream.ts';
+
+/** What the caller gets of some events, and what they showed. */
+function watched(choices: number, ...events: readonly string[]) {
+  const watch = createStreamWatch(choices);
+  const frames = createFramer().push(Buffer.from(events.join('')));
+  if (frames === null) throw new Error('no event');
+  const taken = watch.take(frames);
+  expect(taken.frames.ends.at(-1) ?? 0).toBe(taken.frames.bytes.length);
+  const { sight } = taken;
+  return { text: taken.frames.bytes.toString(), sight: sight.kind, finished: watch.finished() };
+}
+
+const A = chunk({ content: 'a' });
+
+/** What a watch lets through of events that come in these pieces. */
+function readable(...pieces: readonly string[]): string {
+  const watch = createStreamWatch(1);
+  const framer = createFramer();
+  return pieces
+    .flatMap((piece) => framer.push(Buffer.from(piece)) ?? [])
+    .map((frames) => {
+      const { frames: left } = watch.take(frames);
+      expect(left.ends.at(-1) ?? 0).toBe(left.bytes.length);
+      return left.bytes.toString();
+    })
+    .join('');
+}
+
+test.each([
+  ['a text', 'data: hello\n\n'],
+  ['half a chunk', `${A.slice(0, 40)}\n\n`],
+  ['half a chunk behind its beginning', `data: ${A.slice(40)}`],
+  ['a chunk without its last bracket', `${A.slice(0, -3)}\n\n`],
+  ['braces around no JSON', 'data: {oh no}\n\n'],
+  ['a number', 'data: 17\n\n'],
+  ['null', 'data: null\n\n'],
+  ['a list', 'data: []\n\n'],
+  ['nothing', 'data:\n\n'],
+  ['a text of one letter', 'data: x\n\n'],
+  ['a named text', 'event: ping\ndata: x\n\n'],
+  ['half a chunk with CRLF', 'data: {"id":"c1"\r\n\r\n'],
+])('%s is dropped, alone, first, among others and at the end', (_law, broken) => {
+  expect(readable(broken)).toBe('');
+  expect(readable(broken + A)).toBe(A);
+  expect(readable(A + A + broken + A, broken, A)).toBe(A.repeat(4));
+  expect(readable(A, broken + broken)).toBe(A);
+});
+
+test.each([
+  ['a comment', ': hi\n\n'],
+  ['a name alone', 'event: ping\n\n'],
+  ['another chunk', 'data: {"choices":[],"usage":{"a":1}}\n\n'],
+  ['an empty object', 'data: {}\n\n'],
+  ['a chunk without a blank', 'data:{"id":1}\n\n'],
+  ['a chunk with CRLF', 'data: {"id":1}\r\n\r\n'],
+  ['a chunk with CR', 'data: {"id":1}\r\r'],
+  ['a chunk in two lines', 'data: {"id":\ndata: 1}\n\n'],
+  ['a chunk with a name and a number', 'id: 7\nevent: message\ndata: {"id":1}\n\n'],
+])('%s stays', (_law, event) => {
+  expect(readable(event)).toBe(event);
+  expect(readable(A + event + A, event, A)).toBe(A + event + A + event + A);
+});
+
+test('events of one shape are not parsed', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  readable(...Array.from({ length: 100 }, (_, at) => chunk({ content: `word ${at}` })));
+  expect(parse).toHaveBeenCalledTimes(1);
+});
+
+const STOP = chunk({}, 'stop');
+const DONE = 'data: [DONE]\n\n';
+
+test.each<[law: string, events: readonly string[], text: string, sight: string]>([
+  ['text goes on', [A, A], A + A, 'going'],
+  ['[DONE] ends it there', [A, STOP, DONE, A], A + STOP + DONE, 'done'],
+  ['[DONE] without a blank', [STOP, 'data:[DONE]\n\n'], `${STOP}data:[DONE]\n\n`, 'done'],
+  ['[DONE] without a finish reason ends no answer', [A, DONE, A], A, 'unfinished'],
+  [
+    '[DONE] inside the text is text',
+    [chunk({ content: '[DONE]' })],
+    chunk({ content: '[DONE]' }),
+    'going',
+  ],
+  [
+    '"error" inside the text is text',
+    [chunk({ content: '{"error": "x"}' })],
+    chunk({ content: '{"error": "x"}' }),
+    'going',
+  ],
+  [
+    'an error of null is none',
+    ['data: {"error":null,"choices":[]}\n\n'],
+    'data: {"error":null,"choices":[]}\n\n',
+    'going',
+  ],
+  ['an error object', [A, 'data: {"error":{"message":"x"}}\n\n'], A, 'error'],
+  ['an error text', [A, 'data: {"error":"x"}\n\n', A], A, 'error'],
+  ['an error beside the choices', [A, 'data: {"choices":[],"error":{"code":502}}\n\n'], A, 'error'],
+  ['an error without the key', [A, 'data: {"object":"error","message":"x"}\n\n'], A, 'error'],
+  ['an event named error', [A, 'event: error\ndata: {"message":"x"}\n\n'], A, 'error'],
+  ['an event named error that is no JSON', [A, 'event:error\ndata: oh\n\n'], A, 'error'],
+  [
+    'an error in a field of its own',
+    [A, 'error: {"code":400,"message":"x"}\n\n', DONE],
+    A,
+    'error',
+  ],
+  ['a finish reason that says it broke off', [A, chunk({}, 'abort'), DONE], A, 'error'],
+  ['what comes first decides', [STOP, DONE, 'data: {"error":"x"}\n\n'], STOP + DONE, 'done'],
+])('%s', (_law, events, text, sight) => {
+  expect(watched(1, ...events)).toMatchObject({ text, sight });
+});
+
+test.each<[law: string, choices: number, events: readonly string[], finished: boolean]>([
+  ['a null is no finish reason', 1, [chunk({ content: 'a' })], false],
+  ['a finish reason finishes', 1, [chunk({}, 'stop')], true],
+  [
+    'blanks around the colon do not matter',
+    1,
+    ['data: {"choices":[{"finish_reason" : "stop"}]}\n\n'],
+    true,
+  ],
+  ['nor around null', 1, ['data: {"choices":[{"finish_reason" : null}]}\n\n'], false],
+  ['an empty text is none', 1, [chunk({ content: 'a' }, '')], false],
+  ['nor is the text "null"', 1, [chunk({ content: 'a' }, 'null')], false],
+  ['a word that only this engine knows is one', 1, [chunk({}, 'eos')], true],
+  ['the same choice finishes once', 2, [chunk({}, 'stop'), chunk({}, 'stop')], false],
+  [
+    'the words inside the text do not count',
+    1,
+    [chunk({ content: '"finish_reason":"stop"' })],
+    false,
+  ],
+  ['each choice needs its own', 2, [chunk({}, 'stop')], false],
+  ['two choices finish with two', 2, [STOP, STOP.replace('"index":0', '"index":1')], true],
+])('%s', (_law, choices, events, finished) => {
+  expect(watched(choices, ...events).finished).toBe(finished);
+});

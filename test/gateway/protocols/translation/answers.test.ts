@@ -1,0 +1,370 @@
+import { describe, expect, test } from 'vitest';
+import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import type {
+  TranslatedExchange,
+  ProtocolTranslation,
+} from '../../../../main/gateway/protocols/translation/translation.ts';
+
+const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
+
+const completion = (message: object, finish_reason = 'stop', others: object = {}) => ({
+  id: 'chatcmpl-1',
+  model: 'engine-model',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason, ...others }],
+  usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
+});
+
+const answerOf = (
+  protocol: ProtocolTranslation,
+  value: unknown,
+  exchange: TranslatedExchange = EXCHANGE,
+) => {
+  const answer = protocol.answer(value, exchange);
+  if (answer.kind !== 'answer') throw new Error(answer.message);
+  return answer.body;
+};
+
+const call = (id: string, json: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'look', arguments: json },
+});
+
+describe('an answer of the Responses API', () => {
+  test('repeats the settings of its request', () => {
+    const request = {
+      instructions: 'Be brief.',
+      temperature: 0.5,
+      tools: [{ type: 'function', name: 'look' }],
+      tool_choice: 'required',
+      metadata: { a: 'b' },
+    };
+    const body = answerOf(RESPONSES, completion({ content: 'Hello.' }), {
+      ...EXCHANGE,
+      request,
+    });
+    expect(body).toEqual({
+      id: 'resp_x',
+      object: 'response',
+      created_at: 1_700_000_000,
+      status: 'completed',
+      error: null,
+      incomplete_details: null,
+      model: 'engine-model',
+      output: [
+        {
+          id: 'msg_x_0',
+          type: 'message',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'Hello.', annotations: [], logprobs: [] }],
+        },
+      ],
+      usage: {
+        input_tokens: 5,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        output_tokens: 3,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 8,
+      },
+      background: false,
+      previous_response_id: null,
+      service_tier: 'default',
+      store: false,
+      truncation: 'disabled',
+      access_programs: null,
+      max_output_tokens: null,
+      parallel_tool_calls: true,
+      reasoning: { effort: null, summary: null },
+      text: { format: { type: 'text' } },
+      top_p: null,
+      user: null,
+      ...request,
+    });
+  });
+
+  test.each([
+    ['stop', 'completed', null],
+    ['tool_calls', 'completed', null],
+    ['eos', 'completed', null],
+    ['length', 'incomplete', { reason: 'max_output_tokens' }],
+    ['content_filter', 'incomplete', { reason: 'content_filter' }],
+  ])('that ended with %s is %s', (finish, status, incomplete_details) => {
+    const body = answerOf(RESPONSES, completion({ content: 'Hello.' }, finish));
+    expect(body).toMatchObject({ status, incomplete_details, output: [{ status }] });
+  });
+
+  test('has a refusal as a part of its message, and citations at its text', () => {
+    const url_citation = { url: 'https://x.test', title: 'X', start_index: 0, end_index: 5 };
+    const message = {
+      content: 'Hello.',
+      annotations: [{ type: 'url_citation', url_citation }],
+      refusal: 'No more.',
+    };
+    const annotations = [{ type: 'url_citation', ...url_citation }];
+    expect(answerOf(RESPONSES, completion(message))).toMatchObject({
+      output: [
+        {
+          content: [
+            { type: 'output_text', text: 'Hello.', annotations },
+            { type: 'refusal', refusal: 'No more.' },
+          ],
+        },
+      ],
+    });
+  });
+
+  test('has reasoning that clients without stored answers send back', () => {
+    const message = completion({ content: 'Hello.', reasoning: 'Hm' });
+    const request = { store: false, include: ['reasoning.encrypted_content'] };
+    const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
+    expect(answerOf(RESPONSES, message, { ...EXCHANGE, request })).toMatchObject({
+      output: [reasoning, {}],
+    });
+    expect(answerOf(RESPONSES, message)).not.toMatchObject({ output: [reasoning, {}] });
+  });
+
+  test('calls a function in a namespace by its own name, as its request did', () => {
+    const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
+    const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
+    const request = { tools, input: 'Hi' };
+    const body = answerOf(RESPONSES, completion({ tool_calls: [called] }), {
+      ...EXCHANGE,
+      request,
+    });
+    const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
+    expect(body).toMatchObject({ output: [item] });
+    const { output } = body as { output: object[] };
+    expect(RESPONSES.toChat({ ...request, input: output }, null)).toMatchObject({
+      body: { messages: [{ tool_calls: [called] }] },
+    });
+  });
+
+  test('has an empty object for the arguments of a call without any', () => {
+    expect(answerOf(RESPONSES, completion({ tool_calls: [call('a', '')] }))).toMatchObject({
+      output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
+    });
+  });
+
+  test('has null for the usage that the upstream does not tell', () => {
+    const { usage: _none, ...rest } = completion({ content: 'Hello.' });
+    expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
+  });
+});
+
+describe('usage is told in numbers that fit each other', () => {
+  const told = (usage: object, inChoice: object = {}) => {
+    const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
+    return { responses: answerOf(RESPONSES, value), messages: answerOf(MESSAGES, value) };
+  };
+
+  test('where the upstream leaves cached tokens out of its input', () => {
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      prompt_tokens_details: { cached_tokens: 7 },
+    };
+    const { responses, messages } = told(usage);
+    expect(responses).toMatchObject({
+      usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 7 }, total_tokens: 12 },
+    });
+    expect(messages).toMatchObject({ usage: { input_tokens: 3, cache_read_input_tokens: 7 } });
+  });
+
+  test('where it reports more reasoning than output', () => {
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      completion_tokens_details: { reasoning_tokens: 9 },
+    };
+    const { responses, messages } = told(usage);
+    expect(responses).toMatchObject({
+      usage: { output_tokens: 2, output_tokens_details: { reasoning_tokens: 2 } },
+    });
+    expect(messages).toMatchObject({
+      usage: { output_tokens: 2, output_tokens_details: { thinking_tokens: 2 } },
+    });
+  });
+
+  test('where it is in the choice', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    const { responses, messages } = told({}, { usage });
+    expect(responses).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
+    expect(messages).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
+  });
+});
+
+describe('an answer of the Messages API', () => {
+  test('has all fields of its type', () => {
+    expect(answerOf(MESSAGES, completion({ content: 'Hello.' }))).toEqual({
+      id: 'msg_x',
+      type: 'message',
+      role: 'assistant',
+      model: 'engine-model',
+      content: [{ type: 'text', text: 'Hello.', citations: null }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      diagnostics: null,
+      usage: {
+        input_tokens: 5,
+        output_tokens: 3,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        cache_creation: null,
+        inference_geo: null,
+        output_tokens_details: null,
+        server_tool_use: null,
+        service_tier: 'standard',
+        speed: null,
+      },
+    });
+  });
+
+  test.each([
+    ['the model stopping', completion({ content: 'a' }), 'end_turn'],
+    ['the token limit', completion({ content: 'a' }, 'length'), 'max_tokens'],
+    ['a filter', completion({ content: 'a' }, 'content_filter'), 'refusal'],
+    ['a refusal', completion({ refusal: 'No.' }), 'refusal'],
+    ['calls', completion({ tool_calls: [call('a', '{}')] }, 'tool_calls'), 'tool_use'],
+    [
+      'calls that an engine ends like a text',
+      completion({ tool_calls: [call('a', '{}')] }),
+      'tool_use',
+    ],
+  ])('tells of %s', (_what, value, stop_reason) => {
+    expect(answerOf(MESSAGES, value)).toMatchObject({ stop_reason, stop_sequence: null });
+  });
+
+  const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+  const UNNAMED = { stop_reason: 'stop_sequence', stop_sequence: null };
+  const ENDED = { stop_reason: 'end_turn', stop_sequence: null };
+  const TWO = ['END', 'STOP'];
+
+  test.each<[what: string, ending: object, asked: readonly string[] | undefined, told: object]>([
+    ['vLLM names', { stop_reason: 'END' }, TWO, NAMED],
+    ['SGLang names', { matched_stop: 'END' }, TWO, NAMED],
+    ['an engine numbers as a token', { stop_reason: 2, matched_stop: 2 }, TWO, ENDED],
+    ['an engine stops at by itself', { matched_stop: '<|im_end|>' }, TWO, ENDED],
+    ['nobody asked for', { stop_reason: 'END' }, undefined, ENDED],
+    ['TGI does not name, of one', { finish_reason: 'stop_sequence' }, ['END'], NAMED],
+    ['TGI does not name, of two', { finish_reason: 'stop_sequence' }, TWO, UNNAMED],
+    ['OpenRouter passes on, of one', { native_finish_reason: 'stop_sequence' }, ['END'], NAMED],
+    ['OpenRouter does not speak of', { native_finish_reason: 'stop' }, ['END'], ENDED],
+  ])('names the stop sequence that %s', (_what, ending, asked, told) => {
+    const request = { stop_sequences: asked };
+    const value = completion({ content: 'a' }, 'stop', ending);
+    const answer = MESSAGES.answer(value, { ...EXCHANGE, request });
+    expect(answer).toMatchObject({ body: told });
+  });
+
+  test('names the stop sequence that llama.cpp tells beside its choices', () => {
+    const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
+    const request = { stop_sequences: TWO };
+    expect(MESSAGES.answer(value, { ...EXCHANGE, request })).toMatchObject({ body: NAMED });
+  });
+
+  test('leaves out a call that was cut off at the token limit', () => {
+    const value = completion({ content: 'a', tool_calls: [call('a', '{"at":')] }, 'length');
+    expect(answerOf(MESSAGES, value)).toMatchObject({
+      content: [{ type: 'text', text: 'a' }],
+      stop_reason: 'max_tokens',
+    });
+  });
+
+  test('takes a call without arguments as one with an empty object', () => {
+    const value = completion({ tool_calls: [call('a', '')] });
+    expect(answerOf(MESSAGES, value)).toMatchObject({ content: [{ type: 'tool_use', input: {} }] });
+  });
+});
+
+describe.each([
+  ['Responses', RESPONSES],
+  ['Messages', MESSAGES],
+])("what engines do differently is the same in the %s API's answers", (_name, protocol) => {
+  const textOf = (value: object) => JSON.stringify(answerOf(protocol, value));
+
+  test('reasoning under either name, once', () => {
+    const one = textOf(completion({ content: 'a', reasoning_content: 'Hm' }));
+    expect(textOf(completion({ content: 'a', reasoning: 'Hm' }))).toBe(one);
+    expect(textOf(completion({ content: 'a', reasoning: 'Hm', reasoning_content: 'Hm' }))).toBe(
+      one,
+    );
+  });
+
+  test('reasoning and text as parts of the content', () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+      { type: 'text', text: 'a' },
+    ];
+    const one = textOf(completion({ content: 'a', reasoning: 'Hm' }));
+    expect(textOf(completion({ content }))).toBe(one);
+  });
+
+  test('arguments as an object, and calls without an id or with the same', () => {
+    const value = completion({
+      tool_calls: [
+        { type: 'function', function: { name: 'look', arguments: { at: 1 } } },
+        call('same', '{}'),
+        call('same', '{}'),
+      ],
+    });
+    const text = textOf(value);
+    expect(text).toMatch(/"at\\?":1/);
+    const ids = [...text.matchAll(/call_x_\d|"same"/g)].map(([id]) => id);
+    expect(ids).toEqual(['call_x_0', '"same"', 'call_x_2']);
+  });
+
+  test('the model that was asked for where the upstream names none', () => {
+    const { model: _none, ...rest } = completion({ content: 'a' });
+    expect(answerOf(protocol, rest)).toMatchObject({ model: 'asked' });
+  });
+
+  test.each([
+    ['nothing', null],
+    ['a value nested too deep', JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000))],
+    ['an error', { error: { message: 'out of memory' } }],
+    ['no choice', { choices: [] }],
+    ['no finish reason', { choices: [{ index: 0, message: { content: 'a' } }] }],
+    ['an answer that an engine broke off', completion({ content: 'a' }, 'error')],
+    [
+      'a call without a name',
+      completion({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }),
+    ],
+  ])('%s is a bad response', (_what, value) => {
+    expect(protocol.answer(value, EXCHANGE)).toEqual({
+      kind: 'bad_response',
+      message: expect.stringMatching(/\S/),
+    });
+  });
+});
+
+test('arguments that are no JSON object are a bad response in the Messages API', () => {
+  for (const json of ['[1]', '{"at":', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
+    const answer = MESSAGES.answer(completion({ tool_calls: [call('a', json)] }), EXCHANGE);
+    expect(answer.kind).toBe('bad_response');
+  }
+});
+
+test.each([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [404, 'not_found_error'],
+  [429, 'rate_limit_error'],
+  [502, 'api_error'],
+  [503, 'overloaded_error'],
+  [504, 'timeout_error'],
+])('an error %i has the type %s in the Messages API', (status, type) => {
+  const error = { status, code: 'c', message: 'm', param: 'p' };
+  expect(MESSAGES.errorBody(error)).toEqual({
+    type: 'error',
+    error: { type, message: 'm', code: 'c' },
+    request_id: null,
+    src: 'gateway',
+  });
+  expect(RESPONSES.errorBody(error)).toMatchObject({
+    error: { message: 'm', code: 'c', param: 'p' },
+  });
+});

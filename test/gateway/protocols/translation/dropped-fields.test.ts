@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest';
+import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
+import { sentBody } from './translated.ts';
+
+const HI = { role: 'user', content: 'Hi' };
+const user = (content: object) => [{ role: 'user', content: [content] }];
+
+const ASKED = { model: 'm', max_tokens: 9, messages: [HI] };
+const INPUT = { model: 'm', input: [HI] };
+
+/** What is left out of a request, and the chat body that remains. */
+function translated(protocol: ProtocolTranslation, request: object) {
+  const asked = protocol.toChat(request, null);
+  const body = sentBody(asked);
+  return asked.kind === 'chat' ? { dropped: asked.dropped, body } : { dropped: null, body };
+}
+
+const named = (...paths: string[]) => ({ named: paths, others: 0 });
+
+type Row = [path: string, fields: object, without?: object];
+
+/** Each path with the request that has it, and the same without. */
+function leavesOut(protocol: ProtocolTranslation, whole: object, rows: Row[]): void {
+  test.each<Row>(rows)('%s', (path, fields, without = {}) => {
+    const { dropped, body } = translated(protocol, { ...whole, ...fields });
+    expect(dropped).toEqual(named(path));
+    expect(body).toEqual(translated(protocol, { ...whole, ...without }).body);
+  });
+}
+
+const tool = { name: 'look', input_schema: { type: 'object' } };
+const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'm' };
+const schema = { type: 'json_schema', schema: { type: 'object' } };
+
+describe('a field of a message that chat completions lack is left out and named', () => {
+  leavesOut(MESSAGES, ASKED, [
+    ['inference_geo', { inference_geo: 'eu' }],
+    ['fallbacks', { fallbacks: [] }],
+    ['foo', { foo: true }],
+    ['thread', { thread: { type: 'create' } }],
+    ['metadata.team', { metadata: { team: 'x' } }],
+    ['output_config.task_budget', { output_config: { task_budget: { total: 1 } } }],
+    ['output_config.effort', { output_config: { effort: 'beyond' } }],
+    [
+      'output_config.format.name',
+      { output_config: { format: { ...schema, name: 'n' } } },
+      { output_config: { format: schema } },
+    ],
+    ['thinking.block_binding', { thinking: { type: 'adaptive', block_binding: {} } }],
+    ['tools[0].new_field', { tools: [{ ...tool, new_field: 1 }] }, { tools: [tool] }],
+    [
+      'tool_choice.new_field',
+      { tools: [tool], tool_choice: { type: 'any', new_field: 1 } },
+      { tools: [tool], tool_choice: { type: 'any' } },
+    ],
+    ['messages[0].new_field', { messages: [{ ...HI, new_field: 1 }] }],
+    [
+      'messages[0].content[0].new_field',
+      { messages: user({ type: 'text', text: 'Hi', new_field: 1 }) },
+    ],
+    [
+      'messages[1].output_config',
+      { messages: [HI, { role: 'system', output_config: { effort: 'low' } }] },
+    ],
+    [
+      'messages[1].content[0].type=tool_removal',
+      {
+        messages: [
+          HI,
+          {
+            role: 'system',
+            content: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'look' } }],
+          },
+        ],
+      },
+    ],
+    // With it Claude Code asks a second model (SaladDay/cc-switch-cli#468).
+    ['tools[1].type=advisor_20260301', { tools: [tool, advisor] }, { tools: [tool] }],
+  ]);
+});
+
+const look = { type: 'function', name: 'look', parameters: { type: 'object' } };
+const image = { type: 'input_image', image_url: 'https://x.test/a.png' };
+
+describe('a field of a response that chat completions lack is left out and named', () => {
+  leavesOut(RESPONSES, INPUT, [
+    ['new_field', { new_field: 1 }],
+    ['access_programs', { access_programs: { cyber: 'standard' } }],
+    ['service_tier', { service_tier: 'flex' }],
+    ['reasoning.new_field', { reasoning: { new_field: 1 } }],
+    ['reasoning.effort', { reasoning: { effort: 'beyond' } }],
+    ['reasoning.mode', { reasoning: { mode: 'newest' } }],
+    ['text.new_field', { text: { new_field: 1 } }],
+    ['text.verbosity', { text: { verbosity: 'silent' } }],
+    ['text.format.new_field', { text: { format: { type: 'text', new_field: 1 } } }],
+    ['tools[0].output_schema', { tools: [{ ...look, output_schema: {} }] }, { tools: [look] }],
+    [
+      'tool_choice.new_field',
+      { tools: [look], tool_choice: { type: 'function', name: 'look', new_field: 1 } },
+      { tools: [look], tool_choice: { type: 'function', name: 'look' } },
+    ],
+    ['input[0].new_field', { input: [{ ...HI, new_field: 1 }] }],
+    [
+      'input[0].content[0].new_field',
+      { input: user({ type: 'input_text', text: 'Hi', new_field: 1 }) },
+    ],
+    [
+      'input[0].content[0].detail',
+      { input: user({ ...image, detail: 'newest' }) },
+      { input: user(image) },
+    ],
+  ]);
+});
+
+test('a field that is null, or known to mean nothing to other providers, is not named', () => {
+  const message = { new_field: null, cache_control: {}, service_tier: 'newest' };
+  expect(translated(MESSAGES, { ...ASKED, ...message }).dropped).toEqual(named());
+  const response = { new_field: null, prompt_cache_key: 'k', metadata: {}, include: ['newest'] };
+  expect(translated(RESPONSES, { ...INPUT, ...response }).dropped).toEqual(named());
+});
+
+test('of many fields the first twenty are named and the others counted', () => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`new_${n}`, 1]));
+  expect(translated(MESSAGES, { ...ASKED, ...many }).dropped).toMatchObject({
+    named: { length: 20 },
+    others: 10,
+  });
+});
+
+test('a name from outside is cut and loses what does not suit a header', () => {
+  expect(translated(MESSAGES, { ...ASKED, ['ü, \n'.repeat(100)]: 1 }).dropped).toEqual(
+    named('?'.repeat(80)),
+  );
+});
+
+/** What 2.1.330 sent, shortened, after it had looked for a tool. */
+const CLAUDE_CODE = {
+  model: 'claude-opus-5',
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: '<system-reminder>' },
+        { type: 'text', text: 'Hi' },
+      ],
+    },
+    { role: 'system', content: '# Environment' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool_use', id: 'toolu_1', name: 'ToolSearch', input: { query: 'WebFetch' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: 'toolu_1',
+          content: [{ type: 'tool_reference', tool_name: 'WebFetch' }],
+        },
+        { type: 'text', text: 'Tool loaded.' },
+      ],
+    },
+    {
+      role: 'system',
+      content: [{ type: 'text', text: '<total_tokens>', cache_control: { type: 'ephemeral' } }],
+    },
+  ],
+  system: [
+    { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1.330' },
+    { type: 'text', text: 'You are a Claude agent.', cache_control: { type: 'ephemeral' } },
+  ],
+  tools: [
+    { name: 'ToolSearch', description: 'Finds tools.', input_schema: { type: 'object' } },
+    { name: 'WebFetch', input_schema: { type: 'object' }, defer_loading: true },
+  ],
+  metadata: { user_id: '{"device_id":"…","account_uuid":"","session_id":"…"}' },
+  max_tokens: 32_000,
+  thinking: { type: 'adaptive', display: 'omitted' },
+  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  output_config: { effort: 'high' },
+  stream: true,
+};
+
+test('nothing of what Claude Code sends is refused or unknown', () => {
+  expect(translated(MESSAGES, CLAUDE_CODE).dropped).toEqual(named());
+});
+
+/** What 0.169.0 sent, shortened. */
+const CODEX = {
+  model: 'm',
+  instructions: 'You are Codex.',
+  input: [
+    {
+      type: 'message',
+      id: 'msg_1',
+      role: 'developer',
+      content: [{ type: 'input_text', text: '<permissions instructions>' }],
+    },
+    {
+      type: 'message',
+      id: 'msg_2',
+      role: 'user',
+      content: [{ type: 'input_text', text: 'say hi' }],
+    },
+  ],
+  tools: [
+    { ...look, name: 'exec_command', description: 'Runs.', strict: false },
+    { type: 'namespace', name: 'multi_agent_v1', description: '', tools: [look] },
+    { type: 'web_search', external_web_access: false },
+  ],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  reasoning: { summary: 'auto' },
+  store: false,
+  stream: true,
+  include: ['reasoning.encrypted_content'],
+  prompt_cache_key: 'k',
+  client_metadata: { session_id: 's' },
+};
+
+describe('of what Codex sends, the tools that it works without are left out and named', () => {
+  test('for a model that it does not know', () => {
+    const { dropped, body } = translated(RESPONSES, CODEX);
+    expect(dropped).toEqual(named('tools[2].type=web_search'));
+    expect(body['tools']).toMatchObject([
+      { function: { name: 'exec_command' } },
+      { function: { name: 'multi_agent_v1__look' } },
+    ]);
+  });
+
+  test("for a model of OpenAI's", () => {
+    const tools = [
+      ...CODEX.tools,
+      { type: 'custom', name: 'apply_patch', description: 'Edits.', format: { type: 'grammar' } },
+      { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: {} },
+      { type: 'image_generation', output_format: 'png' },
+    ];
+    const text = { verbosity: 'low' };
+    const { dropped } = translated(RESPONSES, { ...CODEX, model: 'gpt-5.5', tools, text });
+    expect(dropped).toEqual(
+      named(
+        'tools[2].type=web_search',
+        'tools[3].type=custom',
+        'tools[4].type=tool_search',
+        'tools[5].type=image_generation',
+      ),
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
+import { completionOf, saidArbitrary } from '../../../support/chat-answers.ts';
+import { messagesRequest, responsesRequest } from '../../../support/exchanges.ts';
+import {
+  messagesFromChat,
+  responsesFromChat,
+  saidInMessage,
+  saidInResponse,
+} from '../../../support/translate-back.ts';
+
+const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
+
+function chatBody(protocol: ProtocolTranslation, request: unknown) {
+  const translated = protocol.toChat(request, null);
+  if (translated.kind !== 'chat') throw new Error(translated.message);
+  return translated.body as Parameters<typeof responsesFromChat>[0];
+}
+
+function wholeAnswer(protocol: ProtocolTranslation, completion: object): object {
+  const answer = protocol.answer(completion, EXCHANGE);
+  if (answer.kind !== 'answer') throw new Error(answer.message);
+  return answer.body;
+}
+
+describe('a request that is translated and translated back is the same request', () => {
+  test('of the Responses API', () => {
+    fc.assert(
+      fc.property(responsesRequest, (request) => {
+        expect(responsesFromChat(chatBody(RESPONSES, request))).toEqual(request);
+      }),
+    );
+  });
+
+  test('of the Messages API', () => {
+    fc.assert(
+      fc.property(messagesRequest, (request) => {
+        expect(messagesFromChat(chatBody(MESSAGES, request))).toEqual(request);
+      }),
+    );
+  });
+});
+
+describe('an answer that is translated and translated back is the same answer', () => {
+  test('of the Responses API', () => {
+    fc.assert(
+      fc.property(saidArbitrary, (said) => {
+        expect(saidInResponse(wholeAnswer(RESPONSES, completionOf(said)))).toEqual(said);
+      }),
+    );
+  });
+
+  test('of the Messages API', () => {
+    fc.assert(
+      fc.property(saidArbitrary, (said) => {
+        expect(saidInMessage(wholeAnswer(MESSAGES, completionOf(said)))).toEqual(said);
+      }),
+    );
+  });
+});

@@ -1,0 +1,317 @@
+import { describe, expect, test } from 'vitest';
+import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
+import { eventsIn } from '../../../support/events.ts';
+
+const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
+
+const chunk = (delta: object, finish_reason: string | null = null) => ({
+  model: 'engine-model',
+  choices: [{ index: 0, delta, finish_reason }],
+});
+const piece = (index: number, fields: object) => chunk({ tool_calls: [{ index, ...fields }] });
+const begin = (index: number, name: string) =>
+  piece(index, { id: `call_${name}`, function: { name, arguments: '' } });
+const more = (index: number, json: string) => piece(index, { function: { arguments: json } });
+const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } };
+
+const DONE = chunk({}, 'stop');
+
+/** Reasoning, a text, and two calls. */
+const LOOKING = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning_content: 'Hm' }),
+  chunk({ content: 'Loo' }),
+  chunk({ content: 'king' }),
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  more(0, ':1}'),
+  begin(1, 'see'),
+];
+
+/** Two calls whose pieces take turns. */
+const MIXED = [
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  begin(1, 'see'),
+  more(1, '{"it"'),
+  more(0, ':1}'),
+  more(1, ':2}'),
+  chunk({}, 'tool_calls'),
+];
+
+/** All events of a stream that ends. */
+function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
+  const stream = protocol.createStream(EXCHANGE);
+  const text = chunks.map((each) => stream.push(each)).join('') + stream.end();
+  expect(stream.ended()).not.toBe('no');
+  return eventsIn(text);
+}
+
+const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
+
+describe('a stream of the Responses API', () => {
+  const events = told(RESPONSES, ...LOOKING, more(1, '{}'), chunk({}, 'tool_calls'), usage);
+
+  test('has the events of each item in order', () => {
+    expect(typesOf(events)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.reasoning_summary_part.added',
+      'response.reasoning_summary_text.delta',
+      'response.reasoning_summary_text.done',
+      'response.reasoning_summary_part.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+  });
+
+  test('numbers its events without a gap', () => {
+    expect(events.map((event) => event['sequence_number'])).toEqual(
+      events.map((_, index) => index),
+    );
+  });
+
+  test('tells of each event which item it belongs to', () => {
+    const items = new Map<unknown, unknown>();
+    for (const event of events) {
+      const item = event['item'] as { id: string } | undefined;
+      const id = item?.id ?? event['item_id'];
+      if (id === undefined) continue;
+      expect(items.get(event['output_index']) ?? id).toBe(id);
+      items.set(event['output_index'], id);
+    }
+    expect([...items]).toEqual([
+      [0, 'rs_x_0'],
+      [1, 'msg_x_1'],
+      [2, 'fc_x_2'],
+      [3, 'fc_x_3'],
+    ]);
+  });
+
+  test('ends with the whole answer', () => {
+    expect(events.at(-1)).toMatchObject({
+      response: {
+        status: 'completed',
+        model: 'engine-model',
+        output: [
+          { type: 'reasoning', summary: [{ text: 'Hm' }] },
+          { type: 'message', content: [{ text: 'Looking' }] },
+          { type: 'function_call', call_id: 'call_look', arguments: '{"at":1}' },
+          { type: 'function_call', call_id: 'call_see', arguments: '{}' },
+        ],
+        usage: { input_tokens: 5, output_tokens: 3, total_tokens: 8 },
+      },
+    });
+  });
+
+  test('tells of calls whose pieces arrive mixed side by side', () => {
+    const mixed = told(RESPONSES, ...MIXED);
+    const deltas = mixed.filter(({ type }) => type === 'response.function_call_arguments.delta');
+    expect(deltas.map((event) => [event['output_index'], event['delta']])).toEqual([
+      [0, '{"at"'],
+      [1, '{"it"'],
+      [0, ':1}'],
+      [1, ':2}'],
+    ]);
+    expect(mixed.at(-1)).toMatchObject({
+      response: { output: [{ arguments: '{"at":1}' }, { arguments: '{"it":2}' }] },
+    });
+  });
+
+  test.each([
+    ['nothing', [begin(0, 'look')]],
+    ['blanks', [begin(0, 'look'), more(0, ' ')]],
+    ['nothing before another call', [begin(0, 'look'), begin(1, 'see'), more(1, '{}')]],
+  ])('tells of a call whose arguments are %s that they are an empty object', (_what, calls) => {
+    const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
+    const ofFirst = ends.filter((event) => event['output_index'] === 0);
+    const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
+    const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
+    expect(JSON.parse(deltas)).toEqual({});
+    expect(done).toMatchObject({ arguments: deltas });
+    expect(ofFirst.at(-1)).toMatchObject({ item: { status: 'completed', arguments: deltas } });
+  });
+
+  test('leaves the arguments of a call empty that was cut off before them', () => {
+    const cut = told(RESPONSES, begin(0, 'look'), chunk({}, 'length'));
+    expect(cut.at(-1)).toMatchObject({
+      response: { output: [{ type: 'function_call', status: 'incomplete', arguments: '' }] },
+    });
+  });
+
+  test('that is cut at the token limit ends as incomplete, and so does the open item', () => {
+    const cut = told(RESPONSES, chunk({ content: 'Hel' }), chunk({}, 'length'));
+    expect(cut.at(-1)).toMatchObject({
+      type: 'response.incomplete',
+      response: {
+        status: 'incomplete',
+        incomplete_details: { reason: 'max_output_tokens' },
+        output: [{ status: 'incomplete' }],
+      },
+    });
+  });
+
+  test('that fails ends with an error event and the failed answer', () => {
+    const stream = RESPONSES.createStream(EXCHANGE);
+    const begun = stream.push(chunk({ content: 'Hel' }));
+    const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
+    const failed = eventsIn(begun + stream.fail(error) + stream.push(DONE) + stream.end());
+    expect(failed.slice(-2)).toMatchObject([
+      { type: 'error', code: 'upstream_error', message: 'It broke.', param: null },
+      { type: 'response.failed', response: { status: 'failed', error: { code: 'server_error' } } },
+    ]);
+  });
+});
+
+describe('a stream of the Messages API', () => {
+  const events = told(MESSAGES, ...LOOKING, chunk({}, 'tool_calls'), usage);
+
+  test('has the events of each block in order', () => {
+    expect(events.map((event) => [event['type'], event['index']])).toEqual([
+      ['message_start', undefined],
+      ['content_block_start', 0],
+      ['content_block_delta', 0],
+      ['content_block_delta', 0],
+      ['content_block_stop', 0],
+      ['content_block_start', 1],
+      ['content_block_delta', 1],
+      ['content_block_delta', 1],
+      ['content_block_stop', 1],
+      ['content_block_start', 2],
+      ['content_block_delta', 2],
+      ['content_block_delta', 2],
+      ['content_block_stop', 2],
+      ['content_block_start', 3],
+      ['content_block_stop', 3],
+      ['message_delta', undefined],
+      ['message_stop', undefined],
+    ]);
+  });
+
+  test('has the deltas of its kinds of blocks', () => {
+    const deltas = events.map((event) => event['delta']).filter((delta) => delta !== undefined);
+    expect(deltas).toEqual([
+      { type: 'thinking_delta', thinking: 'Hm' },
+      { type: 'signature_delta', signature: 'unsigned' },
+      { type: 'text_delta', text: 'Loo' },
+      { type: 'text_delta', text: 'king' },
+      { type: 'input_json_delta', partial_json: '{"at"' },
+      { type: 'input_json_delta', partial_json: ':1}' },
+      { stop_reason: 'tool_use', stop_sequence: null, stop_details: null, container: null },
+    ]);
+  });
+
+  test('ends with the usage of the whole answer', () => {
+    expect(events.at(-2)).toMatchObject({ usage: { input_tokens: 5, output_tokens: 3 } });
+  });
+
+  test('tells of calls whose pieces arrive mixed one after the other, and of each wait', () => {
+    const mixed = told(MESSAGES, ...MIXED);
+    expect(typesOf(mixed).filter((type) => type === 'ping')).toHaveLength(3);
+    const blocks = mixed.filter(({ type }) => String(type).startsWith('content_block'));
+    expect(
+      blocks.map(({ index, delta, content_block: block }) => [index, delta ?? block]),
+    ).toMatchObject([
+      [0, { name: 'look' }],
+      [0, { partial_json: '{"at"' }],
+      [0, { partial_json: ':1}' }],
+      [0, undefined],
+      [1, { name: 'see' }],
+      [1, { partial_json: '{"it":2}' }],
+      [1, undefined],
+    ]);
+  });
+
+  test.each([
+    ['are no JSON object', [begin(0, 'look'), more(0, '[1]'), DONE]],
+    ['are cut', [begin(0, 'look'), more(0, '{"at"'), DONE]],
+  ])('does not end as a success if arguments %s', (_what, chunks) => {
+    const bad = told(MESSAGES, ...chunks);
+    expect(typesOf(bad)).not.toContain('message_stop');
+    expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  });
+
+  test('ends as cut at the token limit if arguments are', () => {
+    const cut = told(MESSAGES, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
+    expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
+  });
+});
+
+describe.each([
+  ['Responses', RESPONSES, /^response\.(completed|incomplete)$/],
+  ['Messages', MESSAGES, /^message_stop$/],
+])('a stream of the %s API', (_name, protocol, success) => {
+  const FAILURES: readonly (readonly [what: string, chunks: unknown[]])[] = [
+    ['ends without a finish reason', [chunk({ content: 'Hel' })]],
+    ['says nothing at all', []],
+    [
+      'reports an error',
+      [chunk({ content: 'Hel' }), { error: { message: 'out of memory' } }, DONE],
+    ],
+    ['sends something else', [chunk({ content: 'Hel' }), 'text', DONE]],
+    ['breaks off by its own account', [chunk({ content: 'Hel' }), chunk({}, 'error')]],
+    [
+      'adds to a call that was complete',
+      [begin(0, 'a'), more(0, '{}'), begin(1, 'b'), more(0, '{}'), DONE],
+    ],
+    ['calls a tool without a name', [piece(0, { id: 'a', function: { arguments: '{}' } }), DONE]],
+  ];
+
+  test.each(FAILURES)('ends as a failure if the upstream %s', (_what, chunks) => {
+    const types = typesOf(told(protocol, ...chunks)).map(String);
+    expect(types.filter((type) => success.test(type))).toEqual([]);
+    expect(types).toContain('error');
+  });
+
+  test('tells of success only once the upstream has ended its stream', () => {
+    const stream = protocol.createStream(EXCHANGE);
+    const text = [chunk({ content: 'Hel' }), DONE, usage].map((each) => stream.push(each)).join('');
+    expect(typesOf(eventsIn(text)).filter((type) => success.test(String(type)))).toEqual([]);
+    expect(stream.ended()).toBe('no');
+    expect(String(eventsIn(stream.end()).at(-1)?.['type'])).toMatch(success);
+    expect(stream.ended()).toBe('complete');
+  });
+
+  test('takes blanks behind the arguments of a complete call', () => {
+    const events = told(protocol, begin(0, 'a'), more(0, '{}'), begin(1, 'b'), more(0, '\n'), DONE);
+    expect(String(events.at(-1)?.['type'])).toMatch(success);
+  });
+
+  test('takes a whole completion, as engines send that do not stream', () => {
+    const message = { role: 'assistant', content: 'Hello.' };
+    const events = told(protocol, { choices: [{ index: 0, message, finish_reason: 'stop' }] });
+    expect(JSON.stringify(events)).toContain('Hello.');
+    expect(String(events.at(-1)?.['type'])).toMatch(success);
+  });
+
+  test('says nothing after its end', () => {
+    const stream = protocol.createStream(EXCHANGE);
+    stream.push(DONE);
+    stream.end();
+    const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
+    expect([stream.push(chunk({ content: 'a' })), stream.end(), stream.fail(error)]).toEqual([
+      '',
+      '',
+      '',
+    ]);
+  });
+});

@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+import type { Translated } from '../../../../main/gateway/protocols/translation/translation.ts';
+
+/** A refusal to translate, in words that begin with the field. */
+export const unsupported = (field: string) => ({
+  kind: 'unsupported',
+  field,
+  message: expect.stringContaining(`'${field}': `),
+});
+
+/** The chat body of a translation, as it is sent. */
+export function sentBody(translated: Translated): Record<string, unknown> {
+  if (translated.kind !== 'chat') throw new Error(translated.message);
+  return JSON.parse(JSON.stringify(translated.body)) as Record<string, unknown>;
+}

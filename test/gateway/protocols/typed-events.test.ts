@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { createTypedWatch } from '../../../main/gateway/protocols/typed-events.ts';
+import { framesOf } from '../../../main/gateway/protocols/sse.ts';
+import { workMs } from '../../support/at-once.ts';
+import { typed } from '../../support/protocols.ts';
+
+const watch = () => createTypedWatch({ done: ['message_stop'], failed: ['error'] });
+const frames = (...events: readonly string[]) =>
+  framesOf(events.map((event) => Buffer.from(event)));
+function taken(...events: readonly string[]) {
+  const { frames: left, sight } = watch().take(frames(...events));
+  return { text: left.bytes.toString(), sight: sight.kind };
+}
+const DELTA = typed('delta', { text: 'a' });
+
+test('the end is the event of that type, wherever its name occurs before', () => {
+  const named = typed('delta', { text: '{"type":"message_stop"} message_stop error' });
+  const nested = typed('delta', { inner: { type: 'message_stop' } });
+  const stop = 'data: { "text" : "x", "type" : "message_stop" }\n\n';
+  expect(taken(named, nested, stop, DELTA)).toEqual({ text: named + nested + stop, sight: 'done' });
+  expect(taken(named, nested)).toEqual({ text: named + nested, sight: 'going' });
+});
+
+test('an error begins where its event does, also without a name', () => {
+  const error = 'data: {"type":"error","error":{"message":"no"}}\n\n';
+  expect(taken(DELTA, error)).toEqual({ text: DELTA, sight: 'error' });
+});
+
+test.each([
+  ['data: null\n\n', false],
+  ['event: x\ndata: [1]\n\n', false],
+  ['event: x\r\ndata: 5\r\n\r\n', false],
+  ['data: half {\n\n', false],
+  [': ping\n\n', true],
+  ['event: ping\n\n', true],
+  ['data:\n\n', true],
+  ['data: [DONE]\n\n', false],
+  ['data:{"type":"a"}\n\n', true],
+  ['event: a\r\ndata: {"type":"a"}\r\n\r\n', true],
+  ['id: data: x\ndata: {"a":1}\n\n', true],
+])('an event on which a client would throw is left out: %j is kept: %s', (event, isKept) => {
+  expect(taken(DELTA, event).text).toBe(DELTA + (isKept ? event : ''));
+});
+
+test('the work grows with the bytes and not with their square', () => {
+  const timeOf = (count: number) => {
+    const event = Buffer.from('id: message_sto\n\n');
+    const many = framesOf(Array.from({ length: count }, () => event));
+    return workMs(() => void watch().take(many));
+  };
+  timeOf(20_000);
+  expect(timeOf(200_000)).toBeLessThan(40 * Math.max(timeOf(20_000), 1));
+});

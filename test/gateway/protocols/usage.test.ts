@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { createFramer } from '../../../main/gateway/protocols/sse.ts';
+import { reportedTokens, UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+
+const tokens = (body: object | string) =>
+  reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+
+const counted = (input: number, output: number, cached = 0) => ({
+  input,
+  output,
+  cached,
+  estimated: false,
+});
+
+test.for([
+  ['of OpenAI', { prompt_tokens: 7, completion_tokens: 2 }, counted(7, 2)],
+  [
+    'with cached ones',
+    { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 3 } },
+    counted(7, 2, 3),
+  ],
+  [
+    'of Anthropic, which leaves out of the input what its cache took part in',
+    {
+      input_tokens: 1,
+      cache_read_input_tokens: 2,
+      cache_creation_input_tokens: 4,
+      output_tokens: 8,
+    },
+    counted(7, 8, 2),
+  ],
+  [
+    'of xAI, which leaves out of the input what its cache took part in',
+    { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 7 } },
+    counted(10, 2, 7),
+  ],
+  [
+    'of DeepSeek, which has its own name for cached ones',
+    { prompt_tokens: 7, completion_tokens: 2, prompt_cache_hit_tokens: 3 },
+    counted(7, 2, 3),
+  ],
+  ['with a total only', { total_tokens: 9 }, counted(9, 0)],
+  ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
+  ['beyond any exchange', { prompt_tokens: 2e15, completion_tokens: 1 }, counted(1e9, 1)],
+  ['that is a parameter of a tool', { type: 'string' }, null],
+] as const)('a usage %s is read as it is meant', ([_which, usage, read]) => {
+  expect(tokens({ choices: [], usage })).toEqual(read);
+});
+
+test('the word in a text is no usage', () => {
+  const said = 'say "usage": {"prompt_tokens": 5}';
+  expect(tokens({ choices: [{ message: { content: said } }] })).toBeNull();
+});
+
+test('in a long answer a usage at its beginning or at its end is found', () => {
+  const filler = 'x'.repeat(300_000);
+  const usage = { prompt_tokens: 7, completion_tokens: 2 };
+  expect(tokens({ usage, filler })).toEqual(counted(7, 2));
+  expect(tokens({ filler, usage })).toEqual(counted(7, 2));
+});
+
+test('a stream of usages within usages is read in time with its bytes', () => {
+  const event = (depth: number) => `data: ${'{"usage":'.repeat(depth)}1${'}'.repeat(depth)}\n\n`;
+  const reading = (depth: number) => {
+    const frames = createFramer().push(Buffer.from(event(depth)));
+    if (frames === null) throw new Error('no event');
+    const before = process.threadCpuUsage();
+    new UsageMeter(false).take(frames);
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
+  reading(10_000);
+  // The clock of CPU time may tick in steps of four milliseconds.
+  const few = Math.max(reading(40_000), 8);
+  expect(reading(320_000)).toBeLessThan(24 * few);
+});
