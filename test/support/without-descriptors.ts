@@ -1,7 +1,7 @@
 // A process that has no descriptor left, and asks the well server at the given port in every way. Says what it makes of that.
 import { openSync } from 'node:fs';
 import { lookAt } from '../../main/agent/engines/detect.ts';
-import { fetchModels } from '../../main/gateway/upstream/fetch-models.ts';
+import { fetchModels } from '../../main/gateway/upstream/model-catalogue.ts';
 import { parseBaseAddress } from '../../main/gateway/upstream/upstreams.ts';
 import { systemClock as clock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';

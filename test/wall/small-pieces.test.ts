@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createStreamMeter, createWholeMeter } from '../../main/agent/server/token-meter.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
-import { createSentBytes } from '../../main/gateway/chat/resume/sent-bytes.ts';
+import { createSentBytes } from '../../main/gateway/chat/resume/resume.ts';
 import {
   createAnswerReader,
   createErrorReader,

@@ -11,7 +11,7 @@ import { sendError } from '../http/responses.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
-import { fetchModels, type ModelSource } from '../upstream/fetch-models.ts';
+import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { testUpstream } from '../upstream/upstream-test.ts';
 import { parseBaseAddress, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 

@@ -9,7 +9,7 @@ import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { type BodyRead, readBody } from '../../platform/http/server.ts';
+import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
@@ -24,29 +24,19 @@ import {
   type ChatRequest,
   formRequest,
   isBadRequest,
+  nativeForm,
   parseChatRequest,
   parseInTurns,
   withoutAlias,
-  nativeForm,
 } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { Admission, Place } from './admission.ts';
+import type { Admission, AdmissionView, Place } from './admission.ts';
 import type { NoteDropped } from './dropped-fields.ts';
-import {
-  type Limit,
-  limitReached,
-  NO_RETRY,
-  OVERLOADED,
-  type ReachedLimit,
-  TOO_SLOW,
-  tooLarge,
-  tooMany,
-  UNSUPPORTED_MEDIA,
-} from './refusals.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
+import { isoTime } from '../../platform/dates.ts';
 
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
@@ -300,4 +290,77 @@ function limitOf({ config, bodies }: ChatDeps): Limit {
   return largest < maxBodyBytes
     ? { maxBytes: largest, setting: 'MAX_BODIES_IN_FLIGHT_BYTES' }
     : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };
+}
+
+const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
+
+const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
+  json: {
+    ...NO_MEDIA,
+    message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+  },
+  multipart: {
+    ...NO_MEDIA,
+    message: 'The body must be a form, uncompressed: send "Content-Type: multipart/form-data".',
+  },
+};
+
+const OVERLOADED: GatewayError = {
+  status: 503,
+  code: 'overloaded',
+  message:
+    'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
+  retryAfterMs: 1000,
+};
+
+const TOO_SLOW: GatewayError = {
+  status: 408,
+  code: 'request_timeout',
+  message: TOO_SLOW_BODY,
+};
+
+function tooMany({ limit }: AdmissionView): GatewayError {
+  return {
+    status: 503,
+    code: 'overloaded',
+    message: `${limit} requests are in flight, as many as SWITCHYARD_MAX_CONCURRENT_REQUESTS allows, and others are waiting; try again in a moment.`,
+    retryAfterMs: 2000,
+  };
+}
+
+/** A limit of the caller's key that it has reached. */
+interface ReachedLimit {
+  readonly key: string;
+  readonly of: 'requests' | 'tokens';
+  readonly period: 'day' | 'month';
+  readonly limit: number;
+  /** When it resets, in wall-clock milliseconds. */
+  readonly until: number;
+}
+
+function limitReached(reached: ReachedLimit, nowMs: number): GatewayError {
+  const { key, of, period, limit, until } = reached;
+  return {
+    status: 429,
+    code: 'key_limit_reached',
+    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "switchyard keys limit ${key}".`,
+    retryAfterMs: until - nowMs,
+  };
+}
+
+/** Clients that retry by themselves must not do so every few seconds until the next day. */
+const NO_RETRY = { 'x-should-retry': 'false' };
+
+/** The limit of a body and the setting that it comes from. */
+interface Limit {
+  readonly maxBytes: number;
+  readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
+}
+
+function tooLarge({ maxBytes, setting }: Limit): GatewayError {
+  return {
+    status: 413,
+    code: 'body_too_large',
+    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
+  };
 }

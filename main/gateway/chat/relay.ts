@@ -8,7 +8,7 @@ import type { UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { shownWords } from '../upstream/shown-error.ts';
-import type { StreamSeen } from '../upstream/exchange.ts';
+import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
@@ -24,7 +24,7 @@ import {
 import type { StreamFormat } from '../protocols/endpoint.ts';
 import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
 import type { UsageMeter } from '../protocols/usage.ts';
-import type { SentBytes } from './resume/sent-bytes.ts';
+import type { SentBytes } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
 /** How a relayed stream ended. */
@@ -43,7 +43,7 @@ export type RelayEnd =
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
 
-export interface RelayPlan {
+interface RelayPlan {
   readonly idleTimeoutMs: number;
   readonly format: StreamFormat;
   readonly choices: number;
@@ -313,4 +313,119 @@ const NO_FRAMES: Frames = { bytes: Buffer.alloc(0), ends: [] };
 function isReadable(event: Buffer): boolean {
   const data = dataOf(event)?.trim() ?? '';
   return data === '' || data === '[DONE]' || parseJson(data) !== undefined;
+}
+
+interface BytesPlan {
+  readonly idleTimeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: CancelSignal;
+}
+
+/**
+ * Relays an answer that is not JSON to its end, with backpressure both ways. The head must be set. An answer that
+ * breaks off ends with the connection: an error cannot be put among bytes, and a clean end would look complete.
+ */
+export function relayBytes(
+  seen: BytesSeen,
+  res: ServerResponse,
+  plan: BytesPlan,
+): Promise<RelayEnd> {
+  return new Promise((resolve) => new BytesRelay(seen, res, plan, resolve).begin());
+}
+
+class BytesRelay implements ResponseListener {
+  readonly #seen: BytesSeen;
+  readonly #res: ServerResponse;
+  readonly #plan: BytesPlan;
+  readonly #resolve: (end: RelayEnd) => void;
+  #cancelTimer: () => void = () => {};
+  #lastDataAt: number;
+  #isCallerSlow = false;
+  #isOver = false;
+
+  constructor(
+    seen: BytesSeen,
+    res: ServerResponse,
+    plan: BytesPlan,
+    resolve: (end: RelayEnd) => void,
+  ) {
+    this.#seen = seen;
+    this.#res = res;
+    this.#plan = plan;
+    this.#resolve = resolve;
+    this.#lastDataAt = plan.clock.ticks();
+  }
+
+  begin(): void {
+    const { signal, clock, idleTimeoutMs } = this.#plan;
+    if (signal.aborted) {
+      this.#onCancel();
+      return;
+    }
+    signal.addEventListener('abort', this.#onCancel);
+    this.#res.on('drain', this.#onDrain);
+    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
+    this.onData(this.#seen.first);
+    this.#seen.handOver(this);
+  }
+
+  onHead(): void {
+    // There is one head, and it came before the first bytes.
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#lastDataAt = this.#plan.clock.ticks();
+    if (this.#res.write(chunk)) return;
+    this.#isCallerSlow = true;
+    this.#seen.exchange.pause();
+  }
+
+  onEnd(): void {
+    if (this.#isOver) return;
+    this.#finish({ kind: 'complete' });
+    this.#res.end();
+  }
+
+  onFailure({ detail }: TransportFailure): void {
+    this.#break('upstream_bad_response', detail);
+  }
+
+  readonly #onDrain = (): void => {
+    if (!this.#isCallerSlow) return;
+    this.#isCallerSlow = false;
+    this.#lastDataAt = this.#plan.clock.ticks();
+    this.#seen.exchange.resume();
+  };
+
+  /** Time during which the caller is the slow side does not count. */
+  readonly #onTime = (): void => {
+    const { clock, idleTimeoutMs } = this.#plan;
+    const silentMs = this.#isCallerSlow ? 0 : clock.ticks() - this.#lastDataAt;
+    if (silentMs < idleTimeoutMs) {
+      this.#cancelTimer = clock.after(idleTimeoutMs - silentMs, this.#onTime);
+      return;
+    }
+    this.#seen.exchange.abort();
+    this.#break('upstream_timeout', `silent for ${idleTimeoutMs} ms`);
+  };
+
+  readonly #onCancel = (): void => {
+    this.#seen.exchange.abort();
+    this.#finish({ kind: 'cancelled' });
+  };
+
+  #break(code: 'upstream_bad_response' | 'upstream_timeout', detail: string): void {
+    if (this.#isOver) return;
+    this.#finish({ kind: 'broken', code, detail, error: null });
+    this.#res.destroy();
+  }
+
+  #finish(end: RelayEnd): void {
+    this.#isOver = true;
+    this.#cancelTimer();
+    this.#plan.signal.removeEventListener('abort', this.#onCancel);
+    this.#res.off('drain', this.#onDrain);
+    this.#resolve(end);
+  }
 }

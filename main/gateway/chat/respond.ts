@@ -15,8 +15,7 @@ import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { droppedHeader, type NoteDropped } from './dropped-fields.ts';
 import { finalResponse } from './final-error.ts';
-import type { RelayEnd } from './relay.ts';
-import { relayBytes } from './relay-bytes.ts';
+import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
 import { record, relayToEnd } from './stream.ts';
 

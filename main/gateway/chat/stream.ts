@@ -17,8 +17,13 @@ import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { createFramer } from '../protocols/sse.ts';
 import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
-import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
-import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
+import {
+  createSentBytes,
+  resumeAnswer,
+  type ResumedAnswer,
+  type ResumeDeps,
+  type SentBytes,
+} from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
 /** A committed stream and the calls that are left. */

@@ -4,7 +4,7 @@ import type { TokenCount } from './messages/count-tokens.ts';
 import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
-import type { EmptyAnswer } from './chat/empty-answer.ts';
+import type { EmptyAnswer } from './chat/finish.ts';
 import type { Substance } from './substance.ts';
 import type { Member } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';

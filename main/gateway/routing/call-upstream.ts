@@ -308,16 +308,16 @@ function failureOf(
 
 /** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
 function usedBy(seen: Seen, sent: SentExchange, call: UpstreamCall): Tokens | null {
-  const spent = sent.spent();
   switch (seen.kind) {
     case 'answer':
       return tokensOf(seen.body, call);
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':
-      return sent.hasLeft() ? tokensOfPart(spent ?? NOTHING_SPENT, call) : null;
+      return sent.hasLeft() ? tokensOfPart(sent.spent() ?? NOTHING_SPENT, call) : null;
     case 'bad':
     case 'error_answer': {
+      const spent = sent.spent();
       const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
       return hasCome ? tokensOfPart(spent, call) : null;
     }

@@ -199,8 +199,10 @@ export class Walk {
     // What is forced comes last, wherever its step is.
     const isForced = this.#state.kind === 'forced' && this.#state.turn === answering;
     const end = answering === null || isForced ? -1 : this.#steps.indexOf(answering.step);
-    const reached = this.#steps.slice(0, end === -1 ? this.#reached : end + 1);
-    return reached.flatMap((step) => step.outcomes(answering));
+    const outcomes: UpstreamOutcome[] = [];
+    for (const step of this.#steps.slice(0, end === -1 ? this.#reached : end + 1))
+      outcomes.push(...step.outcomes(answering));
+    return outcomes;
   }
 
   #take(mode: AdmissionMode, mayCall: CallFilter): Turn | null {

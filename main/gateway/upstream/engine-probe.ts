@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { fetchModelList } from './fetch-models.ts';
+import { fetchModelList } from './model-catalogue.ts';
 import { parseModelList } from './listed-models.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 

@@ -1,9 +1,16 @@
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { fetchModelList } from './fetch-models.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
-import type { RemoteUpstream } from './upstreams.ts';
+import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { FailureReason } from '#shared/reasons.ts';
+import type { BodyRequest, FetchResult } from '../../platform/http/fetch-body.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { readErrorBody } from '../protocols/upstream-error.ts';
+import { shownWords } from './shown-error.ts';
+import { getFrom } from './own-requests.ts';
+import { bodyWithout, ownSecrets } from './own-secrets.ts';
 
 /** The models that hosted upstreams list. */
 export interface ModelCatalogue {
@@ -58,4 +65,75 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
     // A list that arrives later is stored in the forgotten entry.
     forget: (id) => void known.delete(id),
   };
+}
+
+/** What is needed of an upstream to ask for its list of models. */
+export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
+  readonly id: UpstreamId;
+}
+
+interface Edges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** The list as the upstream sends it. Never rejects. */
+export function fetchModelList(
+  source: ModelSource,
+  limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
+  edges: Edges,
+): Promise<FetchResult> {
+  return getFrom(source, upstreamPath(source.id, '/models'), limits, edges);
+}
+
+type FetchedModels =
+  | { readonly kind: 'models'; readonly models: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
+
+const TIMEOUT_MS = 10_000;
+/** OpenRouter lists hundreds of models with their descriptions. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The models that an upstream lists, for its owner to choose from. Never rejects. */
+export async function fetchModels(source: ModelSource, edges: Edges): Promise<FetchedModels> {
+  const { id, baseAddress, apiKey, headers } = source;
+  const { origin, basePath } = baseAddress;
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+  const result = await fetchModelList(source, limits, edges);
+  if (result.kind === 'timed_out') {
+    return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
+  }
+  if (result.kind === 'too_large') {
+    return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
+  }
+  if (result.kind === 'exhausted') {
+    const message = `This gateway has no file descriptor left to ask ${origin}; try again.`;
+    return failed('gateway_exhausted', 503, 'overloaded', message);
+  }
+  if (result.kind !== 'response') {
+    const message = `${origin} cannot be reached (${result.detail}).`;
+    return failed('unreachable', 502, 'upstream_unreachable', message);
+  }
+  const { status, body } = result;
+  if (status === 401 || status === 403) {
+    const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
+    const words = shownWords(readErrorBody(bodyWithout(secrets, body)).message);
+    const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
+    return failed('credentials', 502, 'upstream_credentials', message);
+  }
+  const models = status === 200 ? parseModelList(body) : null;
+  if (models !== null) return { kind: 'models', models: models.map((model) => model.id) };
+  const address = origin + basePath + upstreamPath(id, '/models');
+  const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
+  const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
+  return failed(reason, 502, 'upstream_bad_response', message);
+}
+
+function failed(
+  reason: FailureReason,
+  status: number,
+  code: GatewayError['code'],
+  message: string,
+): FetchedModels {
+  return { kind: 'failed', reason, error: { status, code, message } };
 }

@@ -3,7 +3,7 @@ import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { fetchModelList } from '../../upstream/fetch-models.ts';
+import { fetchModelList } from '../../upstream/model-catalogue.ts';
 import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,

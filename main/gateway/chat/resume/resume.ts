@@ -14,8 +14,7 @@ import { askingFor, bodyFor, type ChatRequest } from '../../protocols/chat-reque
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
-import { createSplice, type Splice } from './splice.ts';
-import type { SpliceMode } from './text-splice.ts';
+import { createSplice, type Splice, type SpliceMode } from './splice.ts';
 import { readTranscriptInTurns, type Transcript } from './transcript.ts';
 
 export interface ResumeDeps extends CallDeps {
@@ -23,7 +22,7 @@ export interface ResumeDeps extends CallDeps {
 }
 
 /** An answer that broke off, and the bytes that were sent of it. */
-export interface BrokenAnswer {
+interface BrokenAnswer {
   /** As it was asked for. */
   readonly request: ChatRequest;
   /** Who gave its last part. */
@@ -41,7 +40,7 @@ export type ResumedAnswer = AnsweredCall & {
   readonly splice: Splice;
 };
 
-export type ResumeResult =
+type ResumeResult =
   ResumedAnswer | { readonly kind: 'not_resumed' } | { readonly kind: 'cancelled' };
 
 const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
@@ -275,4 +274,33 @@ const NO_CHANGE: ReadonlySet<Adjustment> = new Set();
 function withJsonEcho(mode: SpliceMode, { kind }: AnsweredCall['seen']): SpliceMode {
   const mayEcho = mode.kind === 'continued' && mode.echo === 'never' && kind === 'answer';
   return mayEcho ? { ...mode, echo: 'maybe' } : mode;
+}
+
+/** Longer streams cannot be resumed: the bytes are kept for every running stream. */
+export const MAX_SENT_BYTES = 1024 * 1024;
+
+/** Each piece costs memory of its own, and an event with a token has at least 64 bytes. */
+const MAX_SENT_PIECES = MAX_SENT_BYTES / 64;
+
+/** The bytes sent of one stream: in memory only, until it is complete. */
+export interface SentBytes {
+  /** Keeps a reference; nothing is copied or parsed. */
+  add(bytes: Buffer): void;
+  /** Everything since the start; null over the limit. */
+  taken(): readonly Buffer[] | null;
+}
+
+/** Over `maxBytes` everything is dropped for good: a part is of no use. */
+export function createSentBytes(maxBytes: number = MAX_SENT_BYTES): SentBytes {
+  let parts: Buffer[] | null = [];
+  let length = 0;
+  return {
+    add(bytes) {
+      if (parts === null) return;
+      length += bytes.length;
+      if (length > maxBytes || parts.length === MAX_SENT_PIECES) parts = null;
+      else parts.push(bytes);
+    },
+    taken: () => parts,
+  };
 }

@@ -5,7 +5,7 @@ import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { isLastChunk, substanceOf } from './content.ts';
-import { createEmptyAnswer } from './empty-answer.ts';
+import { createEmptyAnswer } from './finish.ts';
 import { repairedAnswer } from './repair.ts';
 import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
 import {

@@ -16,9 +16,8 @@ import type {
   TranslatedStream,
   WholeAnswer,
 } from '../translation/translation.ts';
-import { type BlockEvent, MessageBlocks } from './blocks.ts';
+import { type BlockEvent, CollectedBlocks, MessageBlocks } from './blocks.ts';
 import { type BegunBlocks, NO_BLOCKS } from './chunks.ts';
-import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
 
 /** An answer that is being assembled. */

@@ -12,9 +12,9 @@ import type {
   TranslatedStream,
   WholeAnswer,
 } from '../translation/translation.ts';
-import { namespacedFunctions } from './namespaces.ts';
+import { namespacedFunctions } from './tools.ts';
 import { ResponseOutput } from './output.ts';
-import { NOT_ENCRYPTED } from './own-items.ts';
+import { NOT_ENCRYPTED } from './item-memory.ts';
 import { type ResponseProgress, progressOf, responseObject } from './response.ts';
 
 /** An answer that is being assembled, and its events so far. */

@@ -1,6 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import type { ItemSource } from './item-memory.ts';
-import { isOwnItemId, NOT_ENCRYPTED } from './own-items.ts';
+import { isOwnItemId, type ItemSource, NOT_ENCRYPTED } from './item-memory.ts';
 import { editedList, type Member, topLevelMembers, withMembers } from '../json-members.ts';
 
 type Json = Readonly<Record<string, unknown>>;

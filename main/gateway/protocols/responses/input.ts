@@ -2,7 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import type { ChatPart, Conversation } from '../translation/conversation.ts';
 import { fieldNames, type FieldReader } from '../translation/findings.ts';
 import type { ItemSource } from './item-memory.ts';
-import { flatName } from './namespaces.ts';
+import { flatName } from './tools.ts';
 import { readParts, textsOf } from './parts.ts';
 
 /** Adds `input`: a text, or messages, calls, their outputs and reasoning in order. */

@@ -1,8 +1,8 @@
 import type { CallPiece } from '../chat/calls.ts';
 import type { AnswerDelta, Citation } from '../translation/chat-answer.ts';
 import { createPartialCalls, isWholeCall, type PartialCall } from '../translation/partial-calls.ts';
-import type { FunctionName } from './namespaces.ts';
-import { itemId } from './own-items.ts';
+import type { FunctionName } from './tools.ts';
+import { itemId } from './item-memory.ts';
 import { createTextBuilder, type TextBuilder } from '../translation/text-builder.ts';
 
 /** An item of an answer's `output`. */

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  createSentBytes,
-  MAX_SENT_BYTES,
-} from '../../../../main/gateway/chat/resume/sent-bytes.ts';
+import { createSentBytes, MAX_SENT_BYTES } from '../../../../main/gateway/chat/resume/resume.ts';
 
 test('what was sent is kept as it is, not copied', () => {
   const sent = createSentBytes();

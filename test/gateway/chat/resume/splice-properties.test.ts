@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
-import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
+import { createSplice, type SpliceMode } from '../../../../main/gateway/chat/resume/splice.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
   anyText,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
-import type { SpliceMode } from '../../../../main/gateway/chat/resume/text-splice.ts';
+import { createSplice, type SpliceMode } from '../../../../main/gateway/chat/resume/splice.ts';
 import { answerAsChunk } from '../../../../main/gateway/protocols/assembly.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
