@@ -43,12 +43,16 @@ export type RelayEnd =
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
 
-interface RelayPlan {
+interface FlowPlan {
   readonly idleTimeoutMs: number;
+  readonly clock: Clock;
+  /** Aborted when the caller leaves. */
+  readonly signal: CancelSignal;
+}
+
+interface RelayPlan extends FlowPlan {
   readonly format: StreamFormat;
   readonly choices: number;
-  readonly clock: Clock;
-  readonly signal: CancelSignal;
   /** Reads the usage that the upstream reports. */
   readonly meter: UsageMeter;
   /** Called with the number of events sent, and when data last came, in clock ticks. */
@@ -63,6 +67,101 @@ interface RelayPlan {
 
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
+
+/** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
+class Flow {
+  /** In clock ticks. */
+  lastDataAt: number;
+  isOver = false;
+  readonly #exchange: Exchange;
+  readonly #res: ServerResponse;
+  /** Kept here because the response drops its reference when it ends. */
+  readonly #socket: Socket | null;
+  readonly #plan: FlowPlan;
+  readonly #onSilence: (detail: string) => void;
+  readonly #resolve: (end: RelayEnd) => void;
+  #cancelTimer: () => void = () => {};
+  /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
+  #slowSince: number | null = null;
+
+  constructor(
+    exchange: Exchange,
+    res: ServerResponse,
+    plan: FlowPlan,
+    /** `silence`: called when the upstream has sent nothing for the idle limit; its call is aborted. */
+    on: {
+      readonly silence: (detail: string) => void;
+      readonly end: (end: RelayEnd) => void;
+    },
+  ) {
+    this.#exchange = exchange;
+    this.#res = res;
+    this.#socket = res.socket;
+    this.#plan = plan;
+    this.#onSilence = on.silence;
+    this.#resolve = on.end;
+    this.lastDataAt = plan.clock.ticks();
+  }
+
+  begin(): void {
+    const { signal, clock, idleTimeoutMs } = this.#plan;
+    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
+    signal.addEventListener('abort', this.cancel);
+    this.#res.on('drain', this.#onDrain);
+    this.#socket?.on('drain', this.#onDrain);
+  }
+
+  came(): void {
+    this.lastDataAt = this.#plan.clock.ticks();
+  }
+
+  pause(): void {
+    this.#slowSince ??= this.#plan.clock.ticks();
+    this.#exchange.pause();
+  }
+
+  readonly cancel = (): void => {
+    this.#exchange.abort();
+    this.finish({ kind: 'cancelled' });
+  };
+
+  finish(end: RelayEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#cancelTimer();
+    this.#plan.signal.removeEventListener('abort', this.cancel);
+    this.#res.off('drain', this.#onDrain);
+    this.#socket?.off('drain', this.#onDrain);
+    if (end.kind === 'complete') this.#res.end();
+    this.#resolve(end);
+  }
+
+  readonly #onDrain = (): void => {
+    if (this.#slowSince === null) return;
+    this.#slowSince = null;
+    this.came();
+    this.#exchange.resume();
+  };
+
+  /** Time during which the caller is the slow side is not the upstream's silence. */
+  readonly #onTime = (): void => {
+    const { clock, idleTimeoutMs } = this.#plan;
+    const limitMs = this.#slowSince === null ? idleTimeoutMs : MAX_CALLER_SLOW_MS;
+    const remainingMs = limitMs - (clock.ticks() - (this.#slowSince ?? this.lastDataAt));
+    if (remainingMs > 0) {
+      this.#cancelTimer = clock.after(Math.min(remainingMs, idleTimeoutMs), this.#onTime);
+      return;
+    }
+    const isCallerGone = this.#slowSince !== null;
+    this.#exchange.abort();
+    if (!isCallerGone) {
+      this.#onSilence(`silent for ${idleTimeoutMs} ms`);
+      return;
+    }
+    this.finish({ kind: 'cancelled' });
+    this.#res.destroy();
+  };
+}
 
 /**
  * Relays a committed stream to its end, whole events at a time, with backpressure both ways. The head of a
@@ -79,18 +178,11 @@ class Relay implements ResponseListener {
   readonly #exchange: Exchange;
   readonly #framer: Framer;
   readonly #res: ServerResponse;
-  /** Kept here because the response drops its reference when it ends. */
-  readonly #socket: Socket | null;
   readonly #plan: RelayPlan;
-  readonly #resolve: (end: RelayEnd) => void;
   readonly #watch: StreamWatch;
-  #cancelTimer: () => void = () => {};
-  #lastDataAt: number;
-  /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
-  #slowSince: number | null = null;
+  readonly #flow: Flow;
   /** Some protocols report the prompt's tokens with their first events. */
   #isFirst = true;
-  #isOver = false;
 
   constructor(
     { exchange, start, contentAt }: StreamSeen,
@@ -101,39 +193,38 @@ class Relay implements ResponseListener {
     this.#exchange = exchange;
     this.#framer = start.framer;
     this.#res = res;
-    this.#socket = res.socket;
     this.#plan = plan;
-    this.#resolve = resolve;
     this.#watch = plan.format.createWatch(plan.choices);
-    this.#lastDataAt = contentAt;
+    this.#flow = new Flow(exchange, res, plan, {
+      silence: (detail) => this.#endWithoutDone(detail, 'upstream_timeout'),
+      end: resolve,
+    });
+    this.#flow.lastDataAt = contentAt;
   }
 
   begin({ start, handOver }: StreamSeen): void {
-    const { signal, clock, idleTimeoutMs } = this.#plan;
-    if (signal.aborted) {
-      this.#onCancel();
+    if (this.#plan.signal.aborted) {
+      this.#flow.cancel();
       return;
     }
     // First, because the caller is waiting for it.
     this.#open(start.held);
-    if (this.#isOver) {
+    if (this.#flow.isOver) {
       // The exchange may have ended within the same read; its current listener handles that end.
       handOver(this.#exchange.listener);
       return;
     }
-    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
-    signal.addEventListener('abort', this.#onCancel);
-    this.#res.on('drain', this.#onDrain);
-    this.#socket?.on('drain', this.#onDrain);
+    this.#flow.begin();
     handOver(this);
   }
 
   /** Sends head and first events at once in one packet: a head alone would wait for the end of the turn. */
   #open(first: Frames): void {
-    this.#socket?.cork();
+    const { socket } = this.#res;
+    socket?.cork();
     if (this.#plan.splice === null) this.#res.flushHeaders();
     this.#take(first);
-    this.#socket?.uncork();
+    socket?.uncork();
   }
 
   onHead(): void {
@@ -141,9 +232,9 @@ class Relay implements ResponseListener {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#flow.isOver) return;
     const frames = this.#framer.push(chunk);
-    if (frames === null || hasData(frames)) this.#lastDataAt = this.#plan.clock.ticks();
+    if (frames === null || hasData(frames)) this.#flow.came();
     if (frames !== null) this.#take(frames);
     if (this.#framer.pendingBytes() > MAX_EVENT_BYTES) {
       this.#exchange.abort();
@@ -152,14 +243,14 @@ class Relay implements ResponseListener {
   }
 
   onEnd(): void {
-    if (this.#isOver) return;
+    if (this.#flow.isOver) return;
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#isOver) this.#endWithoutDone(UNFINISHED);
+    if (!this.#flow.isOver) this.#endWithoutDone(UNFINISHED);
   }
 
   onFailure(failure: TransportFailure): void {
-    if (!this.#isOver) this.#endWithoutDone(failure.detail);
+    if (!this.#flow.isOver) this.#endWithoutDone(failure.detail);
   }
 
   #take(all: Frames): void {
@@ -172,7 +263,7 @@ class Relay implements ResponseListener {
     const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
-      this.#finish(spliced);
+      this.#flow.finish(spliced);
     } else this.#forward(spliced.frames ?? NO_FRAMES, sight);
   }
 
@@ -183,8 +274,8 @@ class Relay implements ResponseListener {
       sent?.add(own.bytes);
       const bytes = translator === null ? own.bytes : translator.push(own);
       if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going')
-        this.#pause();
-      this.#plan.onEvents(own.ends.length, this.#lastDataAt);
+        this.#flow.pause();
+      this.#plan.onEvents(own.ends.length, this.#flow.lastDataAt);
     }
     if (translator?.ended() === 'failed') {
       this.#exchange.abort();
@@ -217,45 +308,10 @@ class Relay implements ResponseListener {
     return splice === null && mayTell ? meter.take(frames) : frames;
   }
 
-  #pause(): void {
-    this.#slowSince ??= this.#plan.clock.ticks();
-    this.#exchange.pause();
-  }
-
-  readonly #onDrain = (): void => {
-    if (this.#slowSince === null) return;
-    this.#slowSince = null;
-    this.#lastDataAt = this.#plan.clock.ticks();
-    this.#exchange.resume();
-  };
-
-  /** Time during which the caller is the slow side is not the upstream's silence. */
-  readonly #onTime = (): void => {
-    const now = this.#plan.clock.ticks();
-    const limitMs = this.#slowSince === null ? this.#plan.idleTimeoutMs : MAX_CALLER_SLOW_MS;
-    const remainingMs = limitMs - (now - (this.#slowSince ?? this.#lastDataAt));
-    if (remainingMs > 0) {
-      const waitMs = Math.min(remainingMs, this.#plan.idleTimeoutMs);
-      this.#cancelTimer = this.#plan.clock.after(waitMs, this.#onTime);
-      return;
-    }
-    this.#exchange.abort();
-    if (this.#slowSince !== null) {
-      this.#finish({ kind: 'cancelled' });
-      this.#res.destroy();
-    } else if (this.#watch.finished()) this.#complete(DONE_EVENT);
-    else this.#break('upstream_timeout', `silent for ${this.#plan.idleTimeoutMs} ms`);
-  };
-
-  readonly #onCancel = (): void => {
-    this.#exchange.abort();
-    this.#finish({ kind: 'cancelled' });
-  };
-
   /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
-  #endWithoutDone(detail: string): void {
+  #endWithoutDone(detail: string, code: UpstreamErrorCode = 'upstream_bad_response'): void {
     if (this.#watch.finished()) this.#complete(DONE_EVENT);
-    else this.#break('upstream_bad_response', detail);
+    else this.#break(code, detail);
   }
 
   /** `missing`: what the upstream left out of its last events. */
@@ -263,28 +319,18 @@ class Relay implements ResponseListener {
     const { translator } = this.#plan;
     if (translator === null) {
       if (missing !== null) this.#res.write(missing);
-      this.#finish({ kind: 'complete' });
+      this.#flow.finish({ kind: 'complete' });
     } else this.#endTranslated(translator);
   }
 
   #endTranslated(translator: StreamTranslator): void {
     this.#res.write(translator.end());
-    if (translator.ended() === 'complete') this.#finish({ kind: 'complete' });
+    if (translator.ended() === 'complete') this.#flow.finish({ kind: 'complete' });
     else this.#break('upstream_bad_response', UNTRANSLATABLE);
   }
 
   #break(code: UpstreamErrorCode, detail: string, error: UpstreamError | null = null): void {
-    this.#finish({ kind: 'broken', code, detail, error });
-  }
-
-  #finish(end: RelayEnd): void {
-    this.#isOver = true;
-    this.#cancelTimer();
-    this.#plan.signal.removeEventListener('abort', this.#onCancel);
-    this.#res.off('drain', this.#onDrain);
-    this.#socket?.off('drain', this.#onDrain);
-    if (end.kind === 'complete') this.#res.end();
-    this.#resolve(end);
+    this.#flow.finish({ kind: 'broken', code, detail, error });
   }
 }
 
@@ -315,12 +361,6 @@ function isReadable(event: Buffer): boolean {
   return data === '' || data === '[DONE]' || parseJson(data) !== undefined;
 }
 
-interface BytesPlan {
-  readonly idleTimeoutMs: number;
-  readonly clock: Clock;
-  readonly signal: CancelSignal;
-}
-
 /**
  * Relays an answer that is not JSON to its end, with backpressure both ways. The head must be set. An answer that
  * breaks off ends with the connection: an error cannot be put among bytes, and a clean end would look complete.
@@ -328,104 +368,36 @@ interface BytesPlan {
 export function relayBytes(
   seen: BytesSeen,
   res: ServerResponse,
-  plan: BytesPlan,
+  plan: FlowPlan,
 ): Promise<RelayEnd> {
-  return new Promise((resolve) => new BytesRelay(seen, res, plan, resolve).begin());
-}
-
-class BytesRelay implements ResponseListener {
-  readonly #seen: BytesSeen;
-  readonly #res: ServerResponse;
-  readonly #plan: BytesPlan;
-  readonly #resolve: (end: RelayEnd) => void;
-  #cancelTimer: () => void = () => {};
-  #lastDataAt: number;
-  #isCallerSlow = false;
-  #isOver = false;
-
-  constructor(
-    seen: BytesSeen,
-    res: ServerResponse,
-    plan: BytesPlan,
-    resolve: (end: RelayEnd) => void,
-  ) {
-    this.#seen = seen;
-    this.#res = res;
-    this.#plan = plan;
-    this.#resolve = resolve;
-    this.#lastDataAt = plan.clock.ticks();
-  }
-
-  begin(): void {
-    const { signal, clock, idleTimeoutMs } = this.#plan;
-    if (signal.aborted) {
-      this.#onCancel();
+  return new Promise((resolve) => {
+    const { exchange } = seen;
+    const broken = (code: UpstreamErrorCode, detail: string) => {
+      flow.finish({ kind: 'broken', code, detail, error: null });
+      res.destroy();
+    };
+    const silence = (detail: string) => broken('upstream_timeout', detail);
+    const flow = new Flow(exchange, res, plan, { silence, end: resolve });
+    const onData = (chunk: Buffer) => {
+      if (flow.isOver) return;
+      flow.came();
+      if (!res.write(chunk)) flow.pause();
+    };
+    if (plan.signal.aborted) {
+      flow.cancel();
       return;
     }
-    signal.addEventListener('abort', this.#onCancel);
-    this.#res.on('drain', this.#onDrain);
-    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
-    this.onData(this.#seen.first);
-    this.#seen.handOver(this);
-  }
-
-  onHead(): void {
-    // There is one head, and it came before the first bytes.
-  }
-
-  onData(chunk: Buffer): void {
-    if (this.#isOver) return;
-    this.#lastDataAt = this.#plan.clock.ticks();
-    if (this.#res.write(chunk)) return;
-    this.#isCallerSlow = true;
-    this.#seen.exchange.pause();
-  }
-
-  onEnd(): void {
-    if (this.#isOver) return;
-    this.#finish({ kind: 'complete' });
-    this.#res.end();
-  }
-
-  onFailure({ detail }: TransportFailure): void {
-    this.#break('upstream_bad_response', detail);
-  }
-
-  readonly #onDrain = (): void => {
-    if (!this.#isCallerSlow) return;
-    this.#isCallerSlow = false;
-    this.#lastDataAt = this.#plan.clock.ticks();
-    this.#seen.exchange.resume();
-  };
-
-  /** Time during which the caller is the slow side does not count. */
-  readonly #onTime = (): void => {
-    const { clock, idleTimeoutMs } = this.#plan;
-    const silentMs = this.#isCallerSlow ? 0 : clock.ticks() - this.#lastDataAt;
-    if (silentMs < idleTimeoutMs) {
-      this.#cancelTimer = clock.after(idleTimeoutMs - silentMs, this.#onTime);
-      return;
-    }
-    this.#seen.exchange.abort();
-    this.#break('upstream_timeout', `silent for ${idleTimeoutMs} ms`);
-  };
-
-  readonly #onCancel = (): void => {
-    this.#seen.exchange.abort();
-    this.#finish({ kind: 'cancelled' });
-  };
-
-  #break(code: 'upstream_bad_response' | 'upstream_timeout', detail: string): void {
-    if (this.#isOver) return;
-    this.#finish({ kind: 'broken', code, detail, error: null });
-    this.#res.destroy();
-  }
-
-  #finish(end: RelayEnd): void {
-    this.#isOver = true;
-    this.#cancelTimer();
-    this.#plan.signal.removeEventListener('abort', this.#onCancel);
-    this.#res.off('drain', this.#onDrain);
-    this.#resolve(end);
-  }
+    flow.begin();
+    onData(seen.first);
+    seen.handOver({
+      onHead() {
+        // There is one head, and it came before the first bytes.
+      },
+      onData,
+      onEnd: () => flow.finish({ kind: 'complete' }),
+      onFailure({ detail }) {
+        if (!flow.isOver) broken('upstream_bad_response', detail);
+      },
+    });
+  });
 }
