@@ -1,0 +1,90 @@
+import * as fc from 'fast-check';
+import type { UpstreamId } from '#shared/ids.ts';
+import { words } from '../support/chat-answers.ts';
+import type { Protocol } from './callers.ts';
+import { CALL_IDS, type CallIds } from './engines.ts';
+import type { Saying } from './saying.ts';
+
+/** The upstreams in the order in which they are asked. */
+export const PLACES = ['local', 'hosted_a', 'hosted_b', 'hosted_c'] as const satisfies UpstreamId[];
+export type Place = (typeof PLACES)[number];
+
+/** A conversation, and who is there to answer each of its turns. */
+export interface Story {
+  readonly protocol: Protocol;
+  readonly callIds: CallIds;
+  /** What `hosted_c` is. */
+  readonly last: 'mistral' | 'magistral' | 'vllm';
+  readonly assembles: boolean;
+  readonly isStored: boolean;
+  /** Where Anthropic wants the thought of a tool loop. */
+  readonly loop: 'turn' | 'message';
+  readonly turns: readonly Turn[];
+}
+
+export type Weather = 'up' | '503' | 'reset';
+
+export interface Turn {
+  /** Said with the results of calls if any wait and `isAlso`. */
+  readonly text: string;
+  readonly isAlso: boolean;
+  readonly hasPicture: boolean;
+  /** Whether the results have pictures, in turn. */
+  readonly resultPictures: readonly boolean[];
+  /** Results come in the order in which tools end. */
+  readonly isReversed: boolean;
+  readonly saying: Saying;
+  readonly weather: Readonly<Record<Place, Weather>>;
+  readonly stream: boolean;
+  readonly thinking: 'off' | 'enabled' | 'adaptive';
+}
+
+const saying: fc.Arbitrary<Saying> = fc
+  .record({
+    thought: fc.oneof(fc.constant(''), words),
+    text: fc.oneof(fc.constant(''), words),
+    asks: fc.array(words, { maxLength: 3 }),
+    isHidden: fc.boolean(),
+  })
+  .map((said) =>
+    said.thought === '' && said.text === '' && said.asks.length === 0
+      ? { ...said, text: 'Yes.' }
+      : said,
+  );
+
+const weather = fc
+  .tuple(
+    fc.constantFrom(...PLACES),
+    fc.array(fc.constantFrom<Weather[]>('up', '503', 'reset'), { minLength: 4, maxLength: 4 }),
+  )
+  .map(([answering, all]) => {
+    const at = PLACES.indexOf(answering);
+    const each = PLACES.map((place, index): [Place, Weather] => {
+      const drawn = all[index] ?? 'up';
+      if (index === at) return [place, 'up'];
+      return [place, index < at && drawn === 'up' ? '503' : drawn];
+    });
+    return Object.fromEntries(each) as Record<Place, Weather>;
+  });
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  text: words,
+  isAlso: fc.boolean(),
+  hasPicture: fc.boolean(),
+  resultPictures: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+  isReversed: fc.boolean(),
+  saying,
+  weather,
+  stream: fc.boolean(),
+  thinking: fc.constantFrom('off', 'enabled', 'adaptive'),
+});
+
+export const stories: fc.Arbitrary<Story> = fc.record({
+  protocol: fc.constantFrom('chat', 'messages', 'responses'),
+  callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
+  last: fc.constantFrom('mistral', 'magistral', 'vllm'),
+  assembles: fc.boolean(),
+  isStored: fc.boolean(),
+  loop: fc.constantFrom('turn', 'message'),
+  turns: fc.array(turn, { minLength: 4, maxLength: 10, size: 'max' }),
+});
