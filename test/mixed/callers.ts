@@ -26,6 +26,8 @@ export interface Caller {
   readonly path: string;
   /** Whether a tool's result may have a picture. */
   readonly showsResults: boolean;
+  /** What the system says in between; null if it may not. */
+  readonly note: ((text: string) => void) | null;
   /** What the user says. */
   ask(asked: Asked): void;
   /** In the order in which they came, and what the user says with them. */
@@ -79,6 +81,7 @@ function createChatCaller(): Caller {
     path: '/v1/chat/completions',
     showsResults: false,
     history,
+    note: (content) => void history.push({ role: 'system', content }),
     ask,
     give(results, also) {
       for (const { id, text } of results)
@@ -152,6 +155,7 @@ function createMessagesCaller(): Caller {
     path: '/v1/messages',
     showsResults: true,
     history,
+    note: null,
     ask(asked) {
       const content = asked.picture === null ? asked.text : blocksOf(asked);
       history.push({ role: 'user', content });
@@ -219,6 +223,7 @@ function createResponsesCaller(isStored: boolean): Caller {
     path: '/v1/responses',
     showsResults: true,
     history,
+    note: (content) => void history.push({ role: 'developer', content }),
     ask,
     give(results, also) {
       for (const result of results)

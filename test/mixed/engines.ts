@@ -35,7 +35,7 @@ export function createEngine(ids: CallIds): Dialect {
   let count = 0;
   return {
     path: '/chat/completions',
-    refusal: (body) => engineRefusal(asList(body['messages'])),
+    refusal: (body) => engineRefusal(asList(body['messages']), ids === 'vllm' ? 400 : 500),
     answer(said) {
       const calls = said.asks.map((about, place) => callOf(CALL_IDS[ids](count++, place), about));
       const message = {
@@ -55,12 +55,15 @@ const finishOf = (said: Saying): string => {
   return said.asks.length > 0 ? 'tool_calls' : 'stop';
 };
 
-function engineRefusal(messages: readonly Json[]): Refusal | null {
-  const refusal = (rule: string, message: string): Refusal => ({
+/** @param noted what it answers where Qwen's template wants no more from the system (ggml-org/llama.cpp#27367) */
+function engineRefusal(messages: readonly Json[], noted: number): Refusal | null {
+  const refusal = (rule: string, message: string, status = 400): Refusal => ({
     rule,
-    status: 400,
-    body: { error: { code: 400, message, type: 'invalid_request_error' } },
+    status,
+    body: { error: { code: status, message, type: 'invalid_request_error' } },
   });
+  if (messages.slice(1).some(({ role }) => role === 'system' || role === 'developer'))
+    return refusal('notes', 'System message must be at the beginning.', noted);
   for (const { role, content, tool_calls: calls, tool_call_id: id } of messages) {
     const stranger = strangerIn(content, ['text', 'image_url', 'input_audio']);
     if (stranger !== null) return refusal('type of part', 'unsupported content[].type');
@@ -152,7 +155,7 @@ function structureRefusal(messages: readonly Json[]): Refusal | null {
     const role = asText(message['role']);
     const before = asText(messages[at - 1]?.['role']);
     if (at > 0 && FOLLOWERS[before]?.includes(role) !== true)
-      return refusalOf('order', `Unexpected role '${role}' after role '${before}'`);
+      return refusalOf(`order of ${role}`, `Unexpected role '${role}' after role '${before}'`);
     if (role === 'tool') open -= 1;
     else if (open !== 0 && role === 'assistant') return refusalOf('pairs', apart);
     open += asList(message['tool_calls']).length;

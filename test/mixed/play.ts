@@ -46,6 +46,7 @@ export async function startCast(): Promise<Cast> {
 /** What a host may say once: nobody knows it before, as others take it. All else is against a protocol. */
 const LEARNT: ReadonlySet<string> = new Set([
   'local/chat/completions: type of part',
+  'local/chat/completions: notes',
   'hosted_a/messages: pattern of ids',
   'hosted_a/messages: ids said twice',
   'hosted_a/messages: thinking expected',
@@ -60,7 +61,9 @@ const LEARNT: ReadonlySet<string> = new Set([
   'hosted_c/chat/completions: thoughts',
   'hosted_c/chat/completions: extra',
   'hosted_c/chat/completions: ids',
-  'hosted_c/chat/completions: order',
+  'hosted_c/chat/completions: order of user',
+  'hosted_c/chat/completions: order of system',
+  'hosted_c/chat/completions: notes',
   'hosted_c/chat/completions: empty',
 ]);
 
@@ -129,6 +132,11 @@ export async function play(story: Story, cast: Cast): Promise<readonly Played[]>
 function speak(caller: Caller, past: Past, turn: Turn, asked: Asked): void {
   const { said, given, open } = past;
   if (open.length === 0) {
+    const note = `Note: ${asked.text}`;
+    if (turn.isNoted && caller.note !== null) {
+      caller.note(note);
+      said.push(note);
+    }
     caller.ask(asked);
     said.push(...textsOf(asked));
     return;

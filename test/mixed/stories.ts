@@ -28,6 +28,8 @@ export interface Turn {
   /** Said with the results of calls if any wait and `isAlso`. */
   readonly text: string;
   readonly isAlso: boolean;
+  /** Something comes from the system before it, if the protocol has a place for that. */
+  readonly isNoted: boolean;
   readonly hasPicture: boolean;
   /** Whether the results have pictures, in turn. */
   readonly resultPictures: readonly boolean[];
@@ -70,6 +72,7 @@ const weather = fc
 const turn: fc.Arbitrary<Turn> = fc.record({
   text: words,
   isAlso: fc.boolean(),
+  isNoted: fc.nat(5).map((n) => n === 0),
   hasPicture: fc.boolean(),
   resultPictures: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
   isReversed: fc.boolean(),

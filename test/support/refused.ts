@@ -12,11 +12,12 @@ export function after(
   path: string,
   body: object,
   refusal: unknown,
-  { made = NONE, mayBeWhole = true } = {},
+  { made = NONE, mayBeWhole = true, status = 400 } = {},
 ): Adjustment | null {
   const text = typeof refusal === 'string' ? refusal : JSON.stringify(refusal);
   const error = readErrorBody(Buffer.from(text));
   return adjustmentAfter({
+    status,
     error,
     path,
     body: Buffer.from(JSON.stringify(body)),

@@ -27,6 +27,7 @@ import {
   withoutForeignItems,
   withoutLoneThoughts,
 } from './protocols/responses-history.ts';
+import { withNotesAsUser } from './protocols/system-notes.ts';
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -42,6 +43,7 @@ export type Adjustment =
   | 'filled_reasoning'
   | 'plain_turns'
   | 'without_empty_turns'
+  | 'notes_as_user'
   | 'answered_results'
   | 'short_call_ids'
   | 'call_signatures'
@@ -62,6 +64,8 @@ interface Rule {
   readonly change: (bytes: Buffer, members: readonly Member[]) => Buffer | null;
   /** It is about this conversation rather than about this upstream. */
   readonly isForThisRequest?: true;
+  /** Some engines take the request to be right, and themselves to be at fault. */
+  readonly isSaidAs500?: true;
 }
 
 const CHAT = '/chat/completions';
@@ -182,10 +186,22 @@ const RULES: readonly Rule[] = [
     change: withoutEmptyTurns,
   },
   {
+    // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
+    // ollama/ollama#17774); Mistral.
+    adjustment: 'notes_as_user',
+    path: null,
+    isAskedFor: (text) =>
+      /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i.test(
+        text,
+      ),
+    change: withNotesAsUser,
+    isSaidAs500: true,
+  },
+  {
     // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
     adjustment: 'answered_results',
     path: CHAT,
-    isAskedFor: (text) => /role '?(user|system)'? after role '?tool/i.test(text),
+    isAskedFor: (text) => /role '?user'? after role '?tool/i.test(text),
     change: withAnswersToResults,
   },
   {
@@ -269,6 +285,7 @@ const WANTED = /missing|required|must be (passed|provided|included|present)/i;
 
 /** A request that was refused: its body as it was sent. */
 export interface Refused {
+  readonly status: number;
   readonly error: UpstreamError;
   readonly path: string;
   readonly body: Buffer;
@@ -279,6 +296,7 @@ export interface Refused {
 
 /** The change that would answer a refusal; null if it names nothing that can be changed. */
 export function adjustmentAfter({
+  status,
   error,
   path,
   body,
@@ -292,6 +310,7 @@ export function adjustmentAfter({
       made.has(each.adjustment) ||
       (isLimit(each.adjustment) && LIMITS.some((other) => made.has(other)));
     if (isTried || (each.path !== null && each.path !== path)) return false;
+    if (status === 500 ? each.isSaidAs500 !== true : !REFUSALS.has(status)) return false;
     if (each.adjustment === 'without_stream' && !mayBeWhole) return false;
     if (!each.isAskedFor(text, error)) return false;
     members ??= topLevelMembers(body);
@@ -299,6 +318,9 @@ export function adjustmentAfter({
   });
   return rule?.adjustment ?? null;
 }
+
+/** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
+export const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 
 /** An upstream that refuses both names of the limit is not asked in circles. */
 const LIMITS: readonly Adjustment[] = ['max_tokens', 'max_completion_tokens'];

@@ -5,6 +5,8 @@ import { adjusted, after, call, error, forbidden, LOOP } from '../../support/ref
 const CHAT = '/chat/completions';
 const text = { type: 'text', text: 'a' };
 const SHORT = 'call_6fe5981a314622bb624db8ec';
+const user = (content: string) => ({ role: 'user', content });
+const note = (content: string) => ({ role: 'system', content });
 const useAndResult = (id: string) => [
   { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'a' }, text] },
@@ -171,6 +173,41 @@ test.each([
       ],
     },
   },
+  ...[
+    {
+      path: CHAT,
+      body: { messages: [note('a'), user('a'), note('b'), user('b')] },
+      sent: { messages: [note('a'), user('a'), user('b'), user('b')] },
+    },
+    {
+      path: '/messages',
+      body: { system: 'a', messages: [user('a'), note('b')] },
+      sent: { system: 'a', messages: [user('a'), user('b')] },
+    },
+    {
+      path: '/responses',
+      body: { instructions: 'a', input: [{ ...note('a'), role: 'developer' }, user('b')] },
+      sent: { instructions: 'a', input: [user('a'), user('b')] },
+    },
+    {
+      path: '/responses',
+      body: { input: [{ type: 'reasoning', summary: [] }, note('a')] },
+      sent: { input: [{ type: 'reasoning', summary: [] }, user('a')] },
+    },
+  ].map((each) => ({
+    who: `Qwen’s template hears the system first of all, in ${JSON.stringify(each.body)}`,
+    ...each,
+    refusal: error('System message must be at the beginning.'),
+    adjustment: 'notes_as_user' as const,
+  })),
+  {
+    who: 'Mistral hears nothing from the system behind the model',
+    path: CHAT,
+    body: { messages: [user('a'), { role: 'assistant', content: 'b' }, note('c'), user('d')] },
+    refusal: { object: 'error', message: "Unexpected role 'system' after role 'assistant'" },
+    adjustment: 'notes_as_user' as const,
+    sent: { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c'), user('d')] },
+  },
   {
     who: 'Anthropic takes an id for one call only',
     path: '/messages',
@@ -215,4 +252,12 @@ test('a thought of which nothing came is left out first, and then all that may b
   expect(adjusted({ input }, 'without_foreign_items')).toEqual({
     input: [called, output, user, said],
   });
+});
+
+test('of what an engine calls an error of its own only what it is known to call so changes a request', () => {
+  const body = { messages: [user('a'), note('b')], user: 'u' };
+  const as500 = (refusal: object) => after(CHAT, body, refusal, { status: 500 });
+  expect(as500(error('System message must be at the beginning.'))).toBe('notes_as_user');
+  expect(as500(error("Unsupported parameter: 'user'"))).toBeNull();
+  expect(after(CHAT, body, error("Unsupported parameter: 'user'"))).toBe('without_user');
 });
