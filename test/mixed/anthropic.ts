@@ -203,7 +203,8 @@ export function spoken(saying: Saying): Saying {
   return { ...saying, thought: '', text };
 }
 
-function messageOf(
+/** A message, whole and as its events. */
+export function messageOf(
   content: readonly Json[],
   id: string,
   stop_reason: string,

@@ -63,6 +63,7 @@ interface Issued {
  */
 export function createResponses(): Dialect {
   const issued = new Map<unknown, Issued>();
+  const seals = new Set<unknown>();
   let count = 0;
   const next = (kind: string) => `${kind}_68${String((count += 1)).padStart(30, 'a')}`;
 
@@ -78,8 +79,7 @@ export function createResponses(): Dialect {
     for (const [at, item] of items.entries()) yield* itemFaults(item, `input[${at}]`);
     yield* pairFaults(items);
     for (const [at, { id, type }] of items.entries()) {
-      const belongs = type === 'reasoning' && issued.get(items[at + 1]?.['id'])?.thought === id;
-      if (type === 'reasoning' && !belongs)
+      if (type === 'reasoning' && !isFollowed(id, items[at + 1]))
         yield {
           rule: 'lone thought',
           message: `Item '${asText(id)}' of type 'reasoning' was provided without its required following item.`,
@@ -93,21 +93,31 @@ export function createResponses(): Dialect {
     }
   }
 
+  /** Codex sends no ids, and is understood. */
+  const isFollowed = (id: unknown, behind: Json | undefined) =>
+    id === undefined
+      ? behind?.['role'] === 'assistant' || behind?.['type'] === 'function_call'
+      : issued.get(behind?.['id'])?.thought === id;
+
   function* itemFaults(item: Json, place: string): Generator<Broken> {
     const type = asText(item['type'] ?? 'message');
     const { id, call_id: callId, encrypted_content: sealed = null } = item;
     yield* formFaults(item, type, place);
     if (asText(callId).length > 64) yield tooLong(`${place}.call_id`, asText(callId), 64);
-    const origin = issued.get(id);
     const prefix = PREFIXES[type] ?? '';
     if (id !== undefined && !asText(id).startsWith(`${prefix}_`))
       yield {
         rule: 'foreign id',
         message: `Invalid '${place}.id': '${asText(id)}'. Expected an ID that begins with '${prefix}'.`,
       };
-    if (id !== undefined && origin === undefined) yield notFound(asText(id));
-    if (type !== 'reasoning') return;
-    if (sealed !== null && sealed !== origin?.seal)
+    if (id !== undefined && !issued.has(id)) yield notFound(asText(id));
+    if (type === 'reasoning') yield* thoughtFaults(id, sealed);
+  }
+
+  function* thoughtFaults(id: unknown, sealed: unknown): Generator<Broken> {
+    const origin = issued.get(id);
+    const isForeign = id === undefined ? !seals.has(sealed) : sealed !== origin?.seal;
+    if (sealed !== null && isForeign)
       yield {
         rule: 'foreign thought',
         message: `The encrypted content ${asText(sealed)} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
@@ -123,7 +133,7 @@ export function createResponses(): Dialect {
       const asksFor = Array.isArray(body['include']) ? body['include'] : [];
       const isSealed = asksFor.includes('reasoning.encrypted_content');
       const output: Json[] = [];
-      const seals: string[] = [];
+      let given: string | null = null;
       let thought: string | null = null;
       function add(item: Json & { readonly id: string }, seal: string | null) {
         output.push(item);
@@ -135,7 +145,8 @@ export function createResponses(): Dialect {
         const summary = saying.isHidden ? [] : [{ type: 'summary_text', text: saying.thought }];
         const sealed = seal === null ? {} : { encrypted_content: seal };
         add({ type: 'reasoning', id, summary, ...sealed }, seal);
-        seals.push(id, ...(seal === null ? [] : [seal]));
+        seals.add(seal);
+        given = seal ?? id;
         thought = id;
       }
       if (saying.text !== '') {
@@ -153,7 +164,7 @@ export function createResponses(): Dialect {
       return {
         ...responseOf(output, next('resp'), isCut),
         said: saying,
-        seals: isCut ? [] : seals,
+        seals: isCut || given === null ? [] : [given],
       };
     },
   };
@@ -207,7 +218,8 @@ function* pairFaults(items: readonly Json[]): Generator<Broken> {
     };
 }
 
-function responseOf(
+/** A response, whole and as its events. */
+export function responseOf(
   output: readonly Json[],
   id: string,
   isCut: boolean,

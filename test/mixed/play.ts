@@ -5,7 +5,12 @@ import { startUpstream, type Upstream, type UpstreamCall } from '../support/upst
 import { at } from '../support/words.ts';
 import { createMessages } from './anthropic.ts';
 import { type Asked, type Caller, createCaller, type OpenCall, type Result } from './callers.ts';
-import { createEngine, createMistral } from './engines.ts';
+import {
+  createEngine,
+  createEngineMessages,
+  createEngineResponses,
+  createMistral,
+} from './engines.ts';
 import { createAnthropicChat, createOpenAiChat, createResponses } from './openai.ts';
 import {
   type Answered,
@@ -47,12 +52,17 @@ export async function startCast(): Promise<Cast> {
 const LEARNT: ReadonlySet<string> = new Set([
   'local/chat/completions: type of part',
   'local/chat/completions: notes',
+  'local/responses: notes',
+  'local/responses: encrypted',
+  'local/responses: thoughts',
   'hosted_a/messages: pattern of ids',
   'hosted_a/messages: ids said twice',
   'hosted_a/messages: thinking expected',
   'hosted_a/chat/completions: empty',
   'hosted_b/responses: length of ids',
   'hosted_b/responses: lone thought',
+  'hosted_b/responses: foreign id',
+  'hosted_b/responses: extra',
   'hosted_b/chat/completions: length of ids',
   'hosted_b/chat/completions: type of part',
   'hosted_b/chat/completions: no calls',
@@ -71,6 +81,8 @@ const LEARNT: ReadonlySet<string> = new Set([
 const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'hosted_a/messages: thinking expected',
   'hosted_b/responses: lone thought',
+  'hosted_b/responses: foreign id',
+  'hosted_b/responses: extra',
 ]);
 
 /** What stands in one turn. */
@@ -161,7 +173,11 @@ function judged({ turn, refusals, accepted }: Scene, past: Past, caller: Caller,
   };
   if (accepted === null) return { ...told, lost: past.said, pairs: [] };
   const heard = stringsIn(accepted.body);
-  const seals = stringsIn(caller.history).filter((each) => past.seals.get(each) === accepted.by);
+  // Where an engine's own items are in the history, ids are of no use.
+  const byId = refusals.some((rule) => /: (foreign id|extra)$/.test(rule));
+  const seals = stringsIn(caller.history).filter(
+    (each) => past.seals.get(each) === accepted.by && !(byId && each.startsWith('rs_')),
+  );
   return {
     ...told,
     lost: [...lostIn(heard, past.said), ...seals.filter((seal) => !heard.includes(seal))],
@@ -214,10 +230,14 @@ const LAST = {
 
 const dialectsOf = ({
   callIds,
+  isNative,
   last,
   loop,
 }: Story): Readonly<Record<Place, readonly Dialect[]>> => ({
-  local: [createEngine(callIds)],
+  local: [
+    createEngine(callIds),
+    ...(isNative ? [createEngineMessages(callIds), createEngineResponses(callIds)] : []),
+  ],
   hosted_a: [createMessages(loop), createAnthropicChat()],
   hosted_b: [createResponses(), createOpenAiChat()],
   hosted_c: [LAST[last]()],

@@ -13,6 +13,8 @@ export type Place = (typeof PLACES)[number];
 export interface Story {
   readonly protocol: Protocol;
   readonly callIds: CallIds;
+  /** Whether `local` speaks all three protocols, as vLLM and llama.cpp do. */
+  readonly isNative: boolean;
   /** What `hosted_c` is. */
   readonly last: 'mistral' | 'magistral' | 'vllm';
   readonly assembles: boolean;
@@ -85,6 +87,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 export const stories: fc.Arbitrary<Story> = fc.record({
   protocol: fc.constantFrom('chat', 'messages', 'responses'),
   callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
+  isNative: fc.boolean(),
   last: fc.constantFrom('mistral', 'magistral', 'vllm'),
   assembles: fc.boolean(),
   isStored: fc.boolean(),

@@ -24,8 +24,12 @@ import {
 } from './protocols/messages-history.ts';
 import {
   withBoundedCallIds,
+  withoutEncrypted,
+  withoutEncryption,
   withoutForeignItems,
+  withoutItemIds,
   withoutLoneThoughts,
+  withToldThoughts,
 } from './protocols/responses-history.ts';
 import { withNotesAsUser } from './protocols/system-notes.ts';
 
@@ -52,6 +56,10 @@ export type Adjustment =
   | 'without_thinking'
   | 'thinking_off'
   | 'without_lone_thoughts'
+  | 'told_thoughts'
+  | 'without_encrypted'
+  | 'without_encryption'
+  | 'without_item_ids'
   | 'without_foreign_items';
 
 interface Rule {
@@ -77,6 +85,10 @@ const REFUSED =
   /unsupported|not support|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|not (permitted|allowed|available)|forbidden|invalid (parameter|argument|field)|instead|verified/i;
 
 const isField = (name: RegExp) => (text: string) => name.test(text) && REFUSED.test(text);
+
+/** How OpenAI says that it cannot place an item. */
+const FOREIGN_ITEM =
+  /item .{0,80}not found|expected an id that begins|unknown parameter: 'input\[|without its required/i;
 
 type Change = Rule['change'];
 
@@ -268,13 +280,41 @@ const RULES: readonly Rule[] = [
     isForThisRequest: true,
   },
   {
+    // llama.cpp, of which older versions call it an error of their own (tools/server/server-chat.cpp).
+    adjustment: 'told_thoughts',
+    path: RESPONSES,
+    isAskedFor: (text) => /item\['content'\] is (not an array|empty)/.test(text),
+    change: withToldThoughts,
+    isSaidAs500: true,
+  },
+  {
+    // vLLM (vllm-project/vllm#28248).
+    adjustment: 'without_encrypted',
+    path: RESPONSES,
+    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
+    change: withoutEncrypted,
+  },
+  {
+    // OpenAI's models that do not think (OpenHands/software-agent-sdk#1208).
+    adjustment: 'without_encryption',
+    path: RESPONSES,
+    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
+    change: withoutEncryption,
+  },
+  {
+    // OpenAI, for items of an engine or another host (openai/openai-agents-python#3026 of one's `status`).
+    adjustment: 'without_item_ids',
+    path: RESPONSES,
+    isAskedFor: (text) => FOREIGN_ITEM.test(text),
+    change: withoutItemIds,
+    isForThisRequest: true,
+  },
+  {
     // OpenAI, for items of another organisation or host (BerriAI/litellm, exception_mapping_utils.py).
     adjustment: 'without_foreign_items',
     path: RESPONSES,
     isAskedFor: (text) =>
-      /encrypted_content|could not be verified|item .{0,80}not found|expected an id that begins|without its required/i.test(
-        text,
-      ),
+      /encrypted_content|could not be verified/i.test(text) || FOREIGN_ITEM.test(text),
     change: withoutForeignItems,
     isForThisRequest: true,
   },

@@ -209,6 +209,58 @@ test.each([
     sent: { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c'), user('d')] },
   },
   {
+    who: 'llama.cpp reads no thought that is only summed up',
+    path: '/responses',
+    body: {
+      input: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+        { type: 'reasoning', summary: [], encrypted_content: 'x' },
+        { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'a' }] },
+        user('a'),
+      ],
+    },
+    refusal: error("item['content'] is not an array"),
+    adjustment: 'told_thoughts' as const,
+    sent: {
+      input: [
+        {
+          type: 'reasoning',
+          summary: [{ type: 'summary_text', text: 'hm' }],
+          content: [{ type: 'reasoning_text', text: 'hm' }],
+        },
+        { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'a' }] },
+        user('a'),
+      ],
+    },
+  },
+  {
+    who: 'vLLM reads no thought that is encrypted',
+    path: '/responses',
+    body: {
+      input: [
+        { type: 'reasoning', summary: [{ text: 'hm' }], encrypted_content: 'x' },
+        { type: 'reasoning', summary: [], encrypted_content: 'x' },
+        { type: 'reasoning', summary: [], encrypted_content: null },
+      ],
+    },
+    refusal: error('Encrypted content is not supported.'),
+    adjustment: 'without_encrypted' as const,
+    sent: {
+      input: [
+        { type: 'reasoning', summary: [{ text: 'hm' }] },
+        { type: 'reasoning', summary: [], encrypted_content: null },
+      ],
+    },
+  },
+  {
+    who: 'OpenAI’s models that do not think encrypt no thought',
+    path: '/responses',
+    body: { input: 'a', include: ['reasoning.encrypted_content', 'x'] },
+    refusal: error('Encrypted content is not supported with this model.', { param: 'include' }),
+    adjustment: 'without_encryption' as const,
+    sent: { input: 'a', include: ['x'] },
+  },
+  {
     who: 'Anthropic takes an id for one call only',
     path: '/messages',
     body: {
@@ -232,26 +284,48 @@ test.each([
   expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
 });
 
-test('a thought of which nothing came is left out first, and then all that may be another host’s', () => {
-  const thought = (id: string) => ({ type: 'reasoning', id, summary: [] });
+test('of what may be another host’s is left out first what nothing came of, then ids, then all thoughts', () => {
+  const thought = (id: string, more: object = {}) => ({
+    type: 'reasoning',
+    id,
+    summary: [],
+    ...more,
+  });
+  const sealed = { encrypted_content: 'x' };
   const called = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
   const output = { type: 'function_call_output', call_id: 'c', output: '' };
   const said = { type: 'message', role: 'assistant', content: [] };
-  const user = { role: 'user', content: 'a' };
-  const loop = [thought('rs_1'), thought('rs_2'), called, output];
-  const input = [...loop, thought('rs_3'), user, thought('rs_4'), said, thought('rs_5')];
+  const loop = [thought('rs_1', sealed), thought('rs_2'), called, output];
+  const body = {
+    input: [...loop, thought('rs_3'), user('a'), { ...said, id: 'msg_1' }, thought('rs_4')],
+  };
   const refusal = error(
     "Item 'rs_3' of type 'reasoning' was provided without its required following item.",
   );
-  expect(after('/responses', { input }, refusal)).toBe('without_lone_thoughts');
-  expect(adjusted({ input }, 'without_lone_thoughts')).toEqual({
-    input: [...loop, user, thought('rs_4'), said],
+  const asked = (...made: Adjustment[]) =>
+    after('/responses', body, refusal, { made: new Set(made) });
+  expect(asked()).toBe('without_lone_thoughts');
+  expect(adjusted(body, 'without_lone_thoughts')).toEqual({
+    input: [...loop, user('a'), { ...said, id: 'msg_1' }],
   });
-  const made: ReadonlySet<Adjustment> = new Set(['without_lone_thoughts']);
-  expect(after('/responses', { input }, refusal, { made })).toBe('without_foreign_items');
-  expect(adjusted({ input }, 'without_foreign_items')).toEqual({
-    input: [called, output, user, said],
+  expect(asked('without_lone_thoughts')).toBe('without_item_ids');
+  expect(adjusted(body, 'without_item_ids')).toEqual({
+    input: [{ type: 'reasoning', summary: [], ...sealed }, called, output, user('a'), said],
   });
+  expect(asked('without_lone_thoughts', 'without_item_ids')).toBe('without_foreign_items');
+  expect(adjusted(body, 'without_foreign_items')).toEqual({
+    input: [called, output, user('a'), said],
+  });
+});
+
+test.each([
+  "Unknown parameter: 'input[1].status'.",
+  "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+  "Invalid 'input[1].id': 'x'. Expected an ID that begins with 'msg'.",
+  "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+])('ids of items are left out where OpenAI says “%s”', (message) => {
+  const body = { input: [user('a'), { type: 'message', id: 'x', role: 'assistant', content: [] }] };
+  expect(after('/responses', body, error(message), { status: 404 })).toBe('without_item_ids');
 });
 
 test('of what an engine calls an error of its own only what it is known to call so changes a request', () => {

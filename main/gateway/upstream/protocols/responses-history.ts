@@ -1,23 +1,31 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
 import type { ItemSource } from '../../translation/item-memory.ts';
 import { isOwnItemId, NOT_ENCRYPTED } from '../../translation/responses/own-items.ts';
-import { editedList, type Member, topLevelMembers, withMembers } from '../json-members.ts';
+import {
+  editedList,
+  type Member,
+  smallValueOf,
+  topLevelMembers,
+  withMembers,
+} from '../json-members.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
  * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:
  * thoughts that are not encrypted, and ids of items that no host has stored. References to such items become the
- * items. An engine of one's own keeps the thoughts, which it reads unencrypted (vLLM refuses encrypted ones).
+ * items. An engine of one's own keeps both: it reads thoughts unencrypted, and minds no id, but vLLM wants one
+ * (openai/codex#12669).
  */
 export function withoutOwnItems(
   bytes: Buffer,
   { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
 ): Buffer {
   if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
-  const thought = isLocal ? unencrypted : () => [];
-  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, thought)) ?? bytes;
+  const kept = isLocal ? unencrypted : withoutId;
+  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, kept)) ?? bytes;
 }
 
 function unencrypted(item: Json): Json {
@@ -31,22 +39,62 @@ const MARKS = [`"${NOT_ENCRYPTED}"`, '"rs_', '"msg_', '"fc_'].map((mark) => Buff
 /** An empty list if nothing is left of it. */
 type Edit = (item: Json) => Json | readonly Json[];
 
-function own(item: Json, items: ItemSource | null, thought: Edit): ReturnType<Edit> {
+function own(item: Json, items: ItemSource | null, kept: Edit): ReturnType<Edit> {
   const { id, type, encrypted_content: encrypted } = item;
-  if (type === 'reasoning')
-    return isOwnItemId(id) || encrypted === NOT_ENCRYPTED ? thought(item) : item;
-  if (!isOwnItemId(id)) return item;
-  if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return withoutId(item);
+  if (!isOwnItemId(id) && encrypted !== NOT_ENCRYPTED) return item;
+  if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return kept(item);
   const known = items?.find(String(id));
-  if (!isObject(known)) return item;
-  return known['type'] === 'reasoning' ? thought(known) : withoutId(known);
+  return isObject(known) ? kept(known) : item;
 }
 
 /** Reasoning has no place without its id. */
 function withoutId(item: Json): ReturnType<Edit> {
-  if (item['type'] === 'reasoning') return [];
+  return item['type'] === 'reasoning' ? [] : sansId(item);
+}
+
+function sansId(item: Json): Json {
   const { id: _id, ...left } = item;
   return left;
+}
+
+/** The body without ids of items, and without thoughts that are nothing without theirs; null if it has none. */
+export function withoutItemIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { id, type, encrypted_content: sealed } = item;
+    if (type === 'item_reference' || (id === undefined && type !== 'reasoning')) return item;
+    if (type !== 'reasoning' || typeof sealed !== 'string' || sealed === '') return withoutId(item);
+    return id === undefined ? item : sansId(item);
+  });
+}
+
+/** The body with thoughts as far as they are told, and none that is encrypted; null if it has none of those. */
+export function withoutEncrypted(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { encrypted_content: sealed, ...told } = item;
+    if (item['type'] !== 'reasoning' || (sealed ?? '') === '') return item;
+    return [item['summary'], item['content']].some((parts) => listOf(parts).length > 0) ? told : [];
+  });
+}
+
+/** The body with the summaries of thoughts as the thoughts themselves, and none without any; null if all are told. */
+export function withToldThoughts(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { type, content, summary } = item;
+    if (type !== 'reasoning' || listOf(content).length > 0) return item;
+    const told = listOf(summary).map((part) => ({
+      type: 'reasoning_text',
+      text: memberOf(part, 'text'),
+    }));
+    return told.length > 0 ? { ...item, content: told } : [];
+  });
+}
+
+/** The body that does not ask for encrypted thoughts; null if it does not. */
+export function withoutEncryption(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const asked = listOf(smallValueOf(bytes, members, 'include'));
+  const left = asked.filter((each) => each !== 'reasoning.encrypted_content');
+  if (left.length === asked.length) return null;
+  return withMembers(bytes, members, { include: JSON.stringify(left) });
 }
 
 /** The body without reasoning and without ids of items; null if it has none. */
