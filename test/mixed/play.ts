@@ -5,12 +5,7 @@ import { startUpstream, type Upstream, type UpstreamCall } from '../support/upst
 import { at } from '../support/words.ts';
 import { createMessages } from './anthropic.ts';
 import { type Asked, type Caller, createCaller, type OpenCall, type Result } from './callers.ts';
-import {
-  createEngine,
-  createEngineMessages,
-  createEngineResponses,
-  createMistral,
-} from './engines.ts';
+import { createEngine, createEngineMessages, createEngineResponses } from './engines.ts';
 import { createAnthropicChat, createOpenAiChat, createResponses } from './openai.ts';
 import {
   type Answered,
@@ -20,7 +15,7 @@ import {
   type Saying,
   stringsIn,
 } from './saying.ts';
-import { type Place, PLACES, type Story, type Turn } from './stories.ts';
+import { LAST, type Place, PLACES, type Story, type Turn } from './stories.ts';
 
 /** What a turn came to. */
 export interface Played {
@@ -75,6 +70,8 @@ const LEARNT: ReadonlySet<string> = new Set([
   'hosted_c/chat/completions: order of system',
   'hosted_c/chat/completions: notes',
   'hosted_c/chat/completions: empty',
+  'hosted_c/chat/completions: no thought',
+  'hosted_c/chat/completions: no signature',
 ]);
 
 /** It is about the end of this conversation, and comes again. */
@@ -221,12 +218,6 @@ function eventText(event: object): string {
   const name = 'type' in event ? `event: ${String(event.type)}\n` : '';
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
-
-const LAST = {
-  mistral: () => createMistral(false),
-  magistral: () => createMistral(true),
-  vllm: () => createEngine('vllm'),
-} as const satisfies Record<Story['last'], () => Dialect>;
 
 const dialectsOf = ({
   callIds,

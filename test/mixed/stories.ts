@@ -2,12 +2,23 @@ import * as fc from 'fast-check';
 import type { UpstreamId } from '#shared/ids.ts';
 import { words } from '../support/chat-answers.ts';
 import type { Protocol } from './callers.ts';
-import { CALL_IDS, type CallIds } from './engines.ts';
-import type { Saying } from './saying.ts';
+import { CALL_IDS, type CallIds, createEngine, createMistral } from './engines.ts';
+import { createGemini, createGroq, createKimi } from './hosts.ts';
+import type { Dialect, Saying } from './saying.ts';
 
 /** The upstreams in the order in which they are asked. */
 export const PLACES = ['local', 'hosted_a', 'hosted_b', 'hosted_c'] as const satisfies UpstreamId[];
 export type Place = (typeof PLACES)[number];
+
+/** Hosts without any protocol but chat completions. */
+export const LAST = {
+  mistral: () => createMistral(false),
+  magistral: () => createMistral(true),
+  vllm: () => createEngine('vllm'),
+  kimi: createKimi,
+  gemini: createGemini,
+  groq: createGroq,
+} as const satisfies Record<string, () => Dialect>;
 
 /** A conversation, and who is there to answer each of its turns. */
 export interface Story {
@@ -16,7 +27,7 @@ export interface Story {
   /** Whether `local` speaks all three protocols, as vLLM and llama.cpp do. */
   readonly isNative: boolean;
   /** What `hosted_c` is. */
-  readonly last: 'mistral' | 'magistral' | 'vllm';
+  readonly last: keyof typeof LAST;
   readonly assembles: boolean;
   readonly isStored: boolean;
   /** Where Anthropic wants the thought of a tool loop. */
@@ -88,7 +99,7 @@ export const stories: fc.Arbitrary<Story> = fc.record({
   protocol: fc.constantFrom('chat', 'messages', 'responses'),
   callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
   isNative: fc.boolean(),
-  last: fc.constantFrom('mistral', 'magistral', 'vllm'),
+  last: fc.constantFrom(...(Object.keys(LAST) as (keyof typeof LAST)[])),
   assembles: fc.boolean(),
   isStored: fc.boolean(),
   loop: fc.constantFrom('turn', 'message'),
