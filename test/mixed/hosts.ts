@@ -1,5 +1,5 @@
 import { memberOf } from '../../main/platform/json.ts';
-import { asList, type Json } from '../chaos/events.ts';
+import { asList } from '../chaos/events.ts';
 import { spoken } from './anthropic.ts';
 import { callOf, completionOf } from './openai.ts';
 import { type Dialect, extraIn, type Refusal, type Saying, TOOL } from './saying.ts';
@@ -94,7 +94,7 @@ export function createGroq(): Dialect {
     path: '/chat/completions',
     refusal(body) {
       for (const [at, message] of asList(body['messages']).entries()) {
-        const extra = extraIn(message as Json, FIELDS);
+        const extra = extraIn(message, FIELDS);
         if (extra === null) continue;
         const what = `property '${extra}' is unsupported`;
         const rule = extra === 'reasoning_content' ? 'thoughts' : 'extra';
