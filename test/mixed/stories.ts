@@ -56,10 +56,10 @@ export interface Turn {
 
 const saying: fc.Arbitrary<Saying> = fc
   .record({
-    thought: fc.oneof(fc.constant(''), words),
+    thought: fc.oneof(fc.constant(''), { weight: 4, arbitrary: words }),
     text: fc.oneof(fc.constant(''), words),
     asks: fc.array(words, { maxLength: 3 }),
-    isHidden: fc.boolean(),
+    isHidden: fc.nat(3).map((n) => n === 0),
   })
   .map((said) =>
     said.thought === '' && said.text === '' && said.asks.length === 0
@@ -67,22 +67,10 @@ const saying: fc.Arbitrary<Saying> = fc
       : said,
   );
 
-const weather = fc
-  .tuple(
-    fc.constantFrom(...PLACES),
-    fc.array(fc.constantFrom<Weather[]>('up', '503', 'reset'), { minLength: 4, maxLength: 4 }),
-  )
-  .map(([answering, all]) => {
-    const at = PLACES.indexOf(answering);
-    const each = PLACES.map((place, index): [Place, Weather] => {
-      const drawn = all[index] ?? 'up';
-      if (index === at) return [place, 'up'];
-      return [place, index < at && drawn === 'up' ? '503' : drawn];
-    });
-    return Object.fromEntries(each) as Record<Place, Weather>;
-  });
+const THINKING = ['off', 'enabled', 'adaptive'] as const;
 
-const turn: fc.Arbitrary<Turn> = fc.record({
+/** A turn before it is known who takes part in the conversation. */
+const drawnTurn = fc.record({
   text: words,
   isAlso: fc.boolean(),
   isNoted: fc.nat(5).map((n) => n === 0),
@@ -90,18 +78,46 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   resultPictures: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
   isReversed: fc.boolean(),
   saying,
-  weather,
+  answering: fc.nat(11),
+  others: fc.array(fc.constantFrom<Weather[]>('up', '503', 'reset'), {
+    minLength: 4,
+    maxLength: 4,
+  }),
   stream: fc.boolean(),
-  thinking: fc.constantFrom('off', 'enabled', 'adaptive'),
+  /** Most callers think as they began. */
+  thinks: fc.nat(8),
 });
 
-export const stories: fc.Arbitrary<Story> = fc.record({
-  protocol: fc.constantFrom('chat', 'messages', 'responses'),
-  callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
-  isNative: fc.boolean(),
-  last: fc.constantFrom(...(Object.keys(LAST) as (keyof typeof LAST)[])),
-  assembles: fc.boolean(),
-  isStored: fc.boolean(),
-  loop: fc.constantFrom('turn', 'message'),
-  turns: fc.array(turn, { minLength: 4, maxLength: 10, size: 'max' }),
-});
+/** All before the one that answers are down. */
+function weatherOf(answering: Place, others: readonly Weather[]): Record<Place, Weather> {
+  const at = PLACES.indexOf(answering);
+  const each = PLACES.map((place, index): [Place, Weather] => {
+    const drawn = others[index] ?? 'up';
+    if (index === at) return [place, 'up'];
+    return [place, index < at && drawn === 'up' ? '503' : drawn];
+  });
+  return Object.fromEntries(each) as Record<Place, Weather>;
+}
+
+export const stories: fc.Arbitrary<Story> = fc
+  .record({
+    protocol: fc.constantFrom<Protocol[]>('chat', 'messages', 'messages', 'responses', 'responses'),
+    callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
+    isNative: fc.boolean(),
+    last: fc.constantFrom(...(Object.keys(LAST) as (keyof typeof LAST)[])),
+    assembles: fc.boolean(),
+    isStored: fc.boolean(),
+    loop: fc.constantFrom<Story['loop'][]>('turn', 'message'),
+    // Few answer in turn, so that each meets its own words again.
+    among: fc.subarray([...PLACES], { minLength: 2 }),
+    thinks: fc.constantFrom(0, 1, 1, 2, 2),
+    turns: fc.array(drawnTurn, { minLength: 4, maxLength: 10, size: 'max' }),
+  })
+  .map(({ among, thinks: usual, turns, ...story }) => ({
+    ...story,
+    turns: turns.map(({ answering, others, thinks, ...turn }) => ({
+      ...turn,
+      weather: weatherOf(among[answering % among.length] ?? 'local', others),
+      thinking: THINKING[thinks < THINKING.length ? thinks : usual] ?? 'off',
+    })),
+  }));
