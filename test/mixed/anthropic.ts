@@ -27,6 +27,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const OF_ROLE: Readonly<Record<string, readonly string[]>> = {
+  // As Claude Code sends them (ollama/ollama#17774).
+  system: ['text'],
   user: ['text', 'image', 'tool_result'],
   assistant: ['text', 'tool_use', 'thinking', 'redacted_thinking'],
 };
@@ -59,7 +61,7 @@ export function createMessages(loop: 'turn' | 'message'): Dialect {
 
   function* faults(body: Json): Generator<Broken> {
     const messages = asList(body['messages']);
-    if (messages[0]?.['role'] !== 'user')
+    if (messages.find(({ role }) => role !== 'system')?.['role'] !== 'user')
       yield broken('role', 'messages: first message must use the "user" role');
     for (const [at, { role, content }] of messages.entries()) {
       const place = `messages.${at}`;
@@ -178,6 +180,7 @@ export function createMessages(loop: 'turn' | 'message'): Dialect {
 function merged(messages: readonly Json[]): readonly Turn[] {
   const turns: Turn[] = [];
   for (const { role, content } of messages) {
+    if (role === 'system') continue;
     const blocks = typeof content === 'string' ? [{ type: 'text' }] : asList(content);
     const last = turns.at(-1);
     if (last?.role === role) last?.blocks.push(...blocks);

@@ -26,8 +26,8 @@ export interface Caller {
   readonly path: string;
   /** Whether a tool's result may have a picture. */
   readonly showsResults: boolean;
-  /** What the system says in between; null if it may not. */
-  readonly note: ((text: string) => void) | null;
+  /** What the system says in between. */
+  note(text: string): void;
   /** What the user says. */
   ask(asked: Asked): void;
   /** In the order in which they came, and what the user says with them. */
@@ -155,7 +155,7 @@ function createMessagesCaller(): Caller {
     path: '/v1/messages',
     showsResults: true,
     history,
-    note: null,
+    note: (content) => void history.push({ role: 'system', content }),
     ask(asked) {
       const content = asked.picture === null ? asked.text : blocksOf(asked);
       history.push({ role: 'user', content });

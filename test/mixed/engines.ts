@@ -31,6 +31,9 @@ export type CallIds = keyof typeof CALL_IDS;
 /** vLLM's message has every field there is, and no call in a list (microsoft/autogen#3120). */
 const VLLM = { refusal: null, annotations: null, audio: null, function_call: null };
 
+/** Qwen's template, which hears the system first of all (ggml-org/llama.cpp#27367). */
+const NOTED = 'System message must be at the beginning.';
+
 /** An engine without any protocol but chat completions; parts as llama.cpp takes them (tools/server). */
 export function createEngine(ids: CallIds): Dialect {
   let count = 0;
@@ -56,7 +59,7 @@ const finishOf = (said: Saying): string => {
   return said.asks.length > 0 ? 'tool_calls' : 'stop';
 };
 
-/** @param noted what it answers where Qwen's template wants no more from the system (ggml-org/llama.cpp#27367) */
+/** @param noted what it answers to words of the system */
 function engineRefusal(messages: readonly Json[], noted: number): Refusal | null {
   const refusal = (rule: string, message: string, status = 400): Refusal => ({
     rule,
@@ -64,7 +67,7 @@ function engineRefusal(messages: readonly Json[], noted: number): Refusal | null
     body: { error: { code: status, message, type: 'invalid_request_error' } },
   });
   if (messages.slice(1).some(({ role }) => role === 'system' || role === 'developer'))
-    return refusal('notes', 'System message must be at the beginning.', noted);
+    return refusal('notes', NOTED, noted);
   for (const { role, content, tool_calls: calls, tool_call_id: id } of messages) {
     const stranger = strangerIn(content, ['text', 'image_url', 'input_audio']);
     if (stranger !== null) return refusal('type of part', 'unsupported content[].type');
@@ -83,7 +86,12 @@ export function createEngineMessages(ids: CallIds): Dialect {
   let count = 0;
   return {
     path: '/messages',
-    refusal: () => null,
+    refusal(body) {
+      const [, ...others] = asList(body['messages']);
+      const isNoted = others.some(({ role }) => role === 'system');
+      const error = { type: 'server_error', message: NOTED };
+      return isNoted ? { rule: 'notes', status: 500, body: { type: 'error', error } } : null;
+    },
     answer(said) {
       const thought = { type: 'thinking', thinking: said.thought, signature: '' };
       const calls = said.asks.map((about, place) => {
@@ -132,9 +140,7 @@ export function createEngineResponses(ids: CallIds): Dialect {
           return refusal('encrypted', 'Encrypted content is not supported.');
       }
       const [, ...others] = asList(body['input']);
-      return others.some(({ role }) => role === 'developer')
-        ? refusal('notes', 'System message must be at the beginning.')
-        : null;
+      return others.some(({ role }) => role === 'developer') ? refusal('notes', NOTED) : null;
     },
     answer(said) {
       const content = [{ type: 'reasoning_text', text: said.thought }];

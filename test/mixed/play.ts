@@ -47,6 +47,7 @@ export async function startCast(): Promise<Cast> {
 const LEARNT: ReadonlySet<string> = new Set([
   'local/chat/completions: type of part',
   'local/chat/completions: notes',
+  'local/messages: notes',
   'local/responses: notes',
   'local/responses: encrypted',
   'local/responses: thoughts',
@@ -142,7 +143,7 @@ function speak(caller: Caller, past: Past, turn: Turn, asked: Asked): void {
   const { said, given, open } = past;
   if (open.length === 0) {
     const note = `Note: ${asked.text}`;
-    if (turn.isNoted && caller.note !== null) {
+    if (turn.isNoted) {
       caller.note(note);
       said.push(note);
     }

@@ -41,7 +41,7 @@ export interface Turn {
   /** Said with the results of calls if any wait and `isAlso`. */
   readonly text: string;
   readonly isAlso: boolean;
-  /** Something comes from the system before it, if the protocol has a place for that. */
+  /** The system says something before it. */
   readonly isNoted: boolean;
   readonly hasPicture: boolean;
   /** Whether the results have pictures, in turn. */

@@ -275,7 +275,11 @@ test.each([
     },
     adjustment: 'unique_call_ids' as const,
     sent: {
-      messages: [...useAndResult('a:0'), ...useAndResult('b'), ...useAndResult('a:0_2')],
+      messages: [
+        ...useAndResult('a:0'),
+        ...useAndResult('b'),
+        ...useAndResult('call_e216b420a5f0fafd8643e2de'),
+      ],
     },
   },
 ])('$who: the history is changed', ({ path, body, refusal, adjustment, sent }) => {

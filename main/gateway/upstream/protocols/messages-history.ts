@@ -136,8 +136,11 @@ function withPlainIds(block: Json): Json {
   const name = block['type'] === 'tool_result' ? 'tool_use_id' : 'id';
   const id = block[name];
   if (typeof id !== 'string' || /^[\w-]+$/.test(id)) return block;
-  return { ...block, [name]: `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}` };
+  return { ...block, [name]: hashedId(id) };
 }
+
+const hashedId = (id: string): string =>
+  `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 
 /**
  * The body with ids of calls that no two calls have; null if they are. A result answers the last call before it that has
@@ -148,7 +151,7 @@ export function withUniqueCallIds(bytes: Buffer, members: readonly Member[]): Bu
   const used = new Map<unknown, number>();
   const idOf = (id: unknown) => {
     const count = used.get(id) ?? 1;
-    return count === 1 ? id : `${String(id)}_${count}`;
+    return count === 1 ? id : hashedId(`${String(id)} ${count}`);
   };
   return withBlocks(bytes, members, '"tool_use', (block) => {
     const { type, id, tool_use_id: answered } = block;

@@ -1,7 +1,9 @@
 import { isObject } from '#shared/objects.ts';
-import { editedList, type Member, withMembers } from '../json-members.ts';
+import { editedList, elementsOf, type Member, withMembers } from '../json-members.ts';
 
-const SYSTEM: ReadonlySet<unknown> = new Set(['system', 'developer']);
+const SYSTEM: readonly unknown[] = ['system', 'developer'];
+/** As they stand in a body. */
+const WORDS = SYSTEM.map((role) => JSON.stringify(role));
 
 /**
  * The body, of any protocol, with what the system says in the middle of a conversation as the user's words; null if it
@@ -10,13 +12,15 @@ const SYSTEM: ReadonlySet<unknown> = new Set(['system', 'developer']);
 export function withNotesAsUser(bytes: Buffer, members: readonly Member[]): Buffer | null {
   const list = members.find(({ key }) => key === 'messages' || key === 'input');
   if (list === undefined) return null;
-  let isFirst = !members.some(({ key }) => key === 'system' || key === 'instructions');
-  const edited = editedList(bytes, list, ['"'], (each) => {
-    const isOpening = isFirst;
-    isFirst = false;
-    return isObject(each) && SYSTEM.has(each['role']) && !isOpening
-      ? { ...each, role: 'user' }
-      : each;
+  const [first] = elementsOf(bytes, list);
+  const opening = first === undefined ? '' : bytes.toString('utf8', first.start, first.end);
+  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
+  let mayOpen = !hasOpened && WORDS.some((word) => opening.includes(word));
+  const edited = editedList(bytes, list, WORDS, (each) => {
+    const isOpening = mayOpen;
+    mayOpen = false;
+    const isNote = isObject(each) && SYSTEM.includes(each['role']) && !isOpening;
+    return isNote ? { ...each, role: 'user' } : each;
   });
   return edited === null ? null : withMembers(bytes, members, { [list.key]: edited });
 }
