@@ -200,7 +200,7 @@ export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[]
 
 /**
  * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
- * to replace it, or undefined to drop it. Only elements with one of the `words` in them are parsed, and only those
+ * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the `words` in them are parsed, and only those
  * that are not too heavy. Null if nothing changes.
  */
 export function editedList(
@@ -219,10 +219,12 @@ export function editedList(
     const after = before === null || before === undefined ? before : edit(before);
     if (after !== before) isChanged = true;
     if (after === before) parts.push(own);
-    else if (after !== undefined) parts.push(Buffer.from(JSON.stringify(after)));
+    else parts.push(...(Array.isArray(after) ? after : [after]).map(written));
   }
   return isChanged ? joined('[]', parts) : null;
 }
+
+const written = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 /** Elements or members within brackets or braces. */
 function joined(brackets: '[]' | '{}', parts: readonly Buffer[]): Buffer {

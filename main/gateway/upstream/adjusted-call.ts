@@ -1,7 +1,7 @@
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { HttpClient, HttpRequest } from '../../platform/http/types.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
-import { type Adjustment, adjustmentAfter, type Adjustments } from './adjustments.ts';
+import { type Adjustment, adjustmentAfter, type Adjustments, REFUSALS } from './adjustments.ts';
 import { type ExchangePlan, type Seen, sendExchange, type SentExchange } from './exchange.ts';
 import type { UpstreamCall } from './call.ts';
 import { inTrace } from './headers.ts';
@@ -25,9 +25,6 @@ interface AdjustedCallDeps {
   readonly clock: Clock;
   readonly adjustments: Adjustments;
 }
-
-/** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 
 /**
  * Sends a call, and once more for each change that the upstream asks for by name, all within one deadline. What it
@@ -100,9 +97,10 @@ function adjustmentFor(
   { made, body }: { readonly made: ReadonlySet<Adjustment>; readonly body: Buffer | null },
 ): Adjustment | null {
   if (body === null) return null;
-  if (seen.kind !== 'status' || !REFUSALS.has(seen.status) || endpoint.body !== 'json') return null;
+  if (seen.kind !== 'status' || endpoint.body !== 'json') return null;
+  const { status } = seen;
   const { stream } = endpoint.answer;
   const mayBeWhole = mode === 'assemble' || (stream?.asEvents ?? null) !== null;
   const error = readErrorBody(seen.body);
-  return adjustmentAfter({ error, path: endpoint.upstreamPath, body, made, mayBeWhole });
+  return adjustmentAfter({ status, error, path: endpoint.upstreamPath, body, made, mayBeWhole });
 }

@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
-import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { listOf, memberOf } from '../../platform/json.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
-  editedList,
   type Member,
   smallValueOf,
   topLevelMembers,
@@ -12,11 +8,30 @@ import {
   withoutMembers,
 } from '../protocols/json-members.ts';
 import {
+  withAnswersToResults,
+  withFilledReasoning,
+  withoutEmptyTurns,
+  withoutReasoning,
+  withPlainTurns,
+  withShortCallIds,
+  withSignedCalls,
+} from '../protocols/chat/history.ts';
+import {
   withPlainCallIds,
   withoutThinking,
   withThinkingOff,
+  withUniqueCallIds,
 } from '../protocols/messages/history.ts';
-import { withoutForeignItems } from '../protocols/responses/history.ts';
+import {
+  withBoundedCallIds,
+  withoutEncrypted,
+  withoutEncryption,
+  withoutForeignItems,
+  withoutItemIds,
+  withoutLoneThoughts,
+  withToldThoughts,
+} from '../protocols/responses/history.ts';
+import { withNotesAsUser } from '../protocols/system-notes.ts';
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -30,19 +45,22 @@ export type Adjustment =
   | 'without_user'
   | 'without_reasoning'
   | 'filled_reasoning'
+  | 'plain_turns'
+  | 'without_empty_turns'
+  | 'notes_as_user'
+  | 'answered_results'
   | 'short_call_ids'
   | 'call_signatures'
   | 'plain_call_ids'
+  | 'unique_call_ids'
   | 'without_thinking'
   | 'thinking_off'
+  | 'without_lone_thoughts'
+  | 'told_thoughts'
+  | 'without_encrypted'
+  | 'without_encryption'
+  | 'without_item_ids'
   | 'without_foreign_items';
-
-type Json = Readonly<Record<string, unknown>>;
-
-interface Body {
-  readonly bytes: Buffer;
-  readonly members: readonly Member[];
-}
 
 interface Rule {
   readonly adjustment: Adjustment;
@@ -51,18 +69,54 @@ interface Rule {
   /** Whether the refusal asks for it. `text`: the field that it names, and its words. */
   readonly isAskedFor: (text: string, error: UpstreamError) => boolean;
   /** Null if there is nothing to change. */
-  readonly change: (body: Body) => Buffer | null;
+  readonly change: (bytes: Buffer, members: readonly Member[]) => Buffer | null;
   /** It is about this conversation rather than about this upstream. */
   readonly isForThisRequest?: true;
+  /** Some engines take the request to be right, and themselves to be at fault. */
+  readonly isSaidAs500?: true;
 }
 
 const CHAT = '/chat/completions';
+const MESSAGES = '/messages';
+const RESPONSES = '/responses';
 
 /** How hosts say that they do not take a field; a value that is too large is another matter. */
 const REFUSED =
   /unsupported|not support|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|not (permitted|allowed|available)|forbidden|invalid (parameter|argument|field)|instead|verified/i;
 
 const isField = (name: RegExp) => (text: string) => name.test(text) && REFUSED.test(text);
+
+/** How OpenAI says that it cannot place an item. */
+const FOREIGN_ITEM =
+  /item .{0,80}not found|expected an id that begins|unknown parameter: 'input\[|without its required/i;
+
+type Change = Rule['change'];
+
+const without =
+  (name: string): Change =>
+  (bytes, members) => {
+    const left = withoutMembers(bytes, members, ({ key }) => key === name);
+    return left === bytes ? null : left;
+  };
+
+function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
+  if (smallValueOf(body, members, 'stream') !== true) return null;
+  const bytes = without('stream_options')(body, members) ?? body;
+  return withMembers(bytes, topLevelMembers(bytes), { stream: 'false' });
+}
+
+const renamed =
+  (from: string, to: string): Change =>
+  (bytes, members) => {
+    const old = members.find(({ key }) => key === from);
+    if (old === undefined) return null;
+    const left = withoutMembers(bytes, members, (member) => member === old);
+    // Whoever sends both means the newer name.
+    if (members.some(({ key }) => key === to)) return left;
+    return withMembers(left, topLevelMembers(left), {
+      [to]: bytes.toString('utf8', old.start, old.end),
+    });
+  };
 
 /** The first that is asked for and changes the request is tried; the order is from the narrow to the wide. */
 const RULES: readonly Rule[] = [
@@ -71,7 +125,7 @@ const RULES: readonly Rule[] = [
     adjustment: 'without_usage',
     path: null,
     isAskedFor: (text) => /stream_options|include_usage/.test(text),
-    change: (body) => without(body, 'stream_options'),
+    change: without('stream_options'),
   },
   {
     // OpenAI for organisations that are not verified, vLLM with some fields (lobehub/lobehub#9385, vllm-project/vllm#24956).
@@ -85,14 +139,14 @@ const RULES: readonly Rule[] = [
     adjustment: 'max_completion_tokens',
     path: CHAT,
     isAskedFor: isField(/\bmax_tokens\b/),
-    change: (body) => renamed(body, 'max_tokens', 'max_completion_tokens'),
+    change: renamed('max_tokens', 'max_completion_tokens'),
   },
   {
     // Mistral, and older engines (Gitlawb/openclaude#739).
     adjustment: 'max_tokens',
     path: CHAT,
     isAskedFor: isField(/\bmax_completion_tokens\b/),
-    change: (body) => renamed(body, 'max_completion_tokens', 'max_tokens'),
+    change: renamed('max_completion_tokens', 'max_tokens'),
   },
   {
     // OpenAI takes 64 characters.
@@ -101,73 +155,167 @@ const RULES: readonly Rule[] = [
     isAskedFor: (text, { codes }) =>
       /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
       (REFUSED.test(text) || codes.includes('string_above_max_length')),
-    change: (body) => without(body, 'user'),
+    change: without('user'),
   },
   {
     // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
     adjustment: 'filled_reasoning',
     path: CHAT,
     isAskedFor: (text) => /reasoning_content/.test(text) && WANTED.test(text),
-    change: (body) => editedMessages(body, ['assistant'], filledReasoning),
+    change: withFilledReasoning,
   },
   {
-    // Mistral, Groq, Cerebras (charmbracelet/crush#1590, janhq/jan#8136).
+    // Mistral, Groq, Cerebras (charmbracelet/crush#1590, janhq/jan#8136); OpenAI and llama.cpp for Magistral's parts.
     adjustment: 'without_reasoning',
     path: CHAT,
     isAskedFor: (text) =>
-      /reasoning_content|messages.{0,40}\breasoning(_details)?\b/.test(text) && !WANTED.test(text),
-    change: (body) => editedMessages(body, ['"reasoning'], withoutReasoning),
+      (/reasoning_content|messages.{0,40}\breasoning(_details)?\b/.test(text) &&
+        !WANTED.test(text)) ||
+      /(value|variant|part type|tag).{0,9}\bthinking\b|unsupported content(\[\]\.| part )type/i.test(
+        text,
+      ),
+    change: withoutReasoning,
+  },
+  {
+    // Mistral and Groq, for what other hosts put into their answers; OpenAI, for vLLM's empty list of calls
+    // (microsoft/autogen#3120, chatboxai/chatbox#2079).
+    adjustment: 'plain_turns',
+    path: CHAT,
+    isAskedFor: (text) =>
+      (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
+      /tool_calls\b.{0,9}empty array/.test(text),
+    change: withPlainTurns,
+  },
+  {
+    // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083), OpenAI (vercel/ai#14950), Ollama
+    // (QwenLM/qwen-code#3421): a model that thinks up to its limit says nothing.
+    adjustment: 'without_empty_turns',
+    path: CHAT,
+    isAskedFor: (text) =>
+      /either content or tool_calls|must have non-empty content|content type: <nil>|'content': expected .{0,40}got null/.test(
+        text,
+      ),
+    change: withoutEmptyTurns,
+  },
+  {
+    // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
+    // ollama/ollama#17774); Mistral.
+    adjustment: 'notes_as_user',
+    path: null,
+    isAskedFor: (text) =>
+      /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i.test(
+        text,
+      ),
+    change: withNotesAsUser,
+    isSaidAs500: true,
+  },
+  {
+    // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
+    adjustment: 'answered_results',
+    path: CHAT,
+    isAskedFor: (text) => /role '?user'? after role '?tool/i.test(text),
+    change: withAnswersToResults,
   },
   {
     // Mistral: nine letters and digits; OpenAI: up to forty (anomalyco/opencode#1680, vercel/ai#5171).
     adjustment: 'short_call_ids',
     path: CHAT,
     isAskedFor: (text) =>
-      /tool.?call.?id.{0,80}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i.test(text),
-    change: (body) => editedMessages(body, ['tool_call'], shortCallIds),
+      /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i.test(text),
+    change: withShortCallIds,
+  },
+  {
+    // OpenAI: up to 64 there (AnswerDotAI/fastllm#45).
+    adjustment: 'short_call_ids',
+    path: RESPONSES,
+    isAskedFor: (text) => /\bcall_id\b.{0,20}too long/i.test(text),
+    change: withBoundedCallIds,
   },
   {
     // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
     adjustment: 'call_signatures',
     path: CHAT,
     isAskedFor: (text) => /thought_?signature/i.test(text),
-    change: (body) => editedMessages(body, ['tool_calls'], signedCalls),
+    change: withSignedCalls,
   },
   {
     // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523).
     adjustment: 'plain_call_ids',
-    path: '/messages',
+    path: MESSAGES,
     isAskedFor: (text) => /tool_use(_id|\.id)\b.{0,40}pattern/i.test(text),
-    change: ({ bytes, members }) => withPlainCallIds(bytes, members),
+    change: withPlainCallIds,
+  },
+  {
+    // Anthropic, for engines that count the calls of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
+    adjustment: 'unique_call_ids',
+    path: MESSAGES,
+    isAskedFor: (text) => /\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i.test(text),
+    change: withUniqueCallIds,
   },
   {
     // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
     adjustment: 'thinking_off',
-    path: '/messages',
+    path: MESSAGES,
     isAskedFor: (text) =>
       /thinking/.test(text) &&
       !/signature/.test(text) &&
       (/Expected/.test(text) || WANTED.test(text)),
-    change: ({ bytes, members }) => withThinkingOff(bytes, members),
+    change: withThinkingOff,
     isForThisRequest: true,
   },
   {
     // Anthropic, for a thought of another model.
     adjustment: 'without_thinking',
-    path: '/messages',
+    path: MESSAGES,
     isAskedFor: (text) => /signature/i.test(text),
-    change: ({ bytes, members }) => withoutThinking(bytes, members),
+    change: withoutThinking,
+    isForThisRequest: true,
+  },
+  {
+    // OpenAI, for a thought that the limit cut off (continuedev/continue#8933).
+    adjustment: 'without_lone_thoughts',
+    path: RESPONSES,
+    isAskedFor: (text) => /without its required following item/i.test(text),
+    change: withoutLoneThoughts,
+    isForThisRequest: true,
+  },
+  {
+    // llama.cpp, of which older versions call it an error of their own (tools/server/server-chat.cpp).
+    adjustment: 'told_thoughts',
+    path: RESPONSES,
+    isAskedFor: (text) => /item\['content'\] is (not an array|empty)/.test(text),
+    change: withToldThoughts,
+    isSaidAs500: true,
+  },
+  {
+    // vLLM (vllm-project/vllm#28248).
+    adjustment: 'without_encrypted',
+    path: RESPONSES,
+    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
+    change: withoutEncrypted,
+  },
+  {
+    // OpenAI's models that do not think (OpenHands/software-agent-sdk#1208).
+    adjustment: 'without_encryption',
+    path: RESPONSES,
+    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
+    change: withoutEncryption,
+  },
+  {
+    // OpenAI, for items of an engine or another host (openai/openai-agents-python#3026 of one's `status`).
+    adjustment: 'without_item_ids',
+    path: RESPONSES,
+    isAskedFor: (text) => FOREIGN_ITEM.test(text),
+    change: withoutItemIds,
     isForThisRequest: true,
   },
   {
     // OpenAI, for items of another organisation or host (BerriAI/litellm, exception_mapping_utils.py).
     adjustment: 'without_foreign_items',
-    path: '/responses',
+    path: RESPONSES,
     isAskedFor: (text) =>
-      /encrypted_content|could not be verified|item .{0,80}not found|expected an id that begins/i.test(
-        text,
-      ),
-    change: ({ bytes, members }) => withoutForeignItems(bytes, members),
+      /encrypted_content|could not be verified/i.test(text) || FOREIGN_ITEM.test(text),
+    change: withoutForeignItems,
     isForThisRequest: true,
   },
 ];
@@ -177,6 +325,7 @@ const WANTED = /missing|required|must be (passed|provided|included|present)/i;
 
 /** A request that was refused: its body as it was sent. */
 export interface Refused {
+  readonly status: number;
   readonly error: UpstreamError;
   readonly path: string;
   readonly body: Buffer;
@@ -187,6 +336,7 @@ export interface Refused {
 
 /** The change that would answer a refusal; null if it names nothing that can be changed. */
 export function adjustmentAfter({
+  status,
   error,
   path,
   body,
@@ -194,19 +344,23 @@ export function adjustmentAfter({
   mayBeWhole,
 }: Refused): Adjustment | null {
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message.slice(0, MAX_TEXT)}`;
-  let read: Body | null = null;
+  let members: readonly Member[] | null = null;
   const rule = RULES.find((each) => {
     const isTried =
       made.has(each.adjustment) ||
       (isLimit(each.adjustment) && LIMITS.some((other) => made.has(other)));
     if (isTried || (each.path !== null && each.path !== path)) return false;
+    if (status === 500 ? each.isSaidAs500 !== true : !REFUSALS.has(status)) return false;
     if (each.adjustment === 'without_stream' && !mayBeWhole) return false;
     if (!each.isAskedFor(text, error)) return false;
-    read ??= bodyOf(body);
-    return each.change(read) !== null;
+    members ??= topLevelMembers(body);
+    return each.change(body, members) !== null;
   });
   return rule?.adjustment ?? null;
 }
+
+/** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
+export const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 
 /** An upstream that refuses both names of the limit is not asked in circles. */
 const LIMITS: readonly Adjustment[] = ['max_tokens', 'max_completion_tokens'];
@@ -221,103 +375,8 @@ export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buff
   if (made.size === 0) return bytes;
   let body = bytes;
   for (const { adjustment, change } of RULES)
-    if (made.has(adjustment)) body = change(bodyOf(body)) ?? body;
+    if (made.has(adjustment)) body = change(body, topLevelMembers(body)) ?? body;
   return body;
-}
-
-const bodyOf = (bytes: Buffer): Body => ({ bytes, members: topLevelMembers(bytes) });
-
-function without({ bytes, members }: Body, name: string): Buffer | null {
-  const left = withoutMembers(bytes, members, ({ key }) => key === name);
-  return left === bytes ? null : left;
-}
-
-function asWhole(body: Body): Buffer | null {
-  if (smallValueOf(body.bytes, body.members, 'stream') !== true) return null;
-  const { bytes, members } = bodyOf(without(body, 'stream_options') ?? body.bytes);
-  return withMembers(bytes, members, { stream: 'false' });
-}
-
-function renamed({ bytes, members }: Body, from: string, to: string): Buffer | null {
-  const old = members.find(({ key }) => key === from);
-  if (old === undefined) return null;
-  const left = bodyOf(withoutMembers(bytes, members, (member) => member === old));
-  // Whoever sends both means the newer name.
-  if (members.some(({ key }) => key === to)) return left.bytes;
-  return withMembers(left.bytes, left.members, {
-    [to]: bytes.toString('utf8', old.start, old.end),
-  });
-}
-
-/** `edit` gets the messages with one of the words in them; see `editedList`. */
-function editedMessages(
-  { bytes, members }: Body,
-  words: readonly string[],
-  edit: (message: Json) => Json,
-): Buffer | null {
-  const list = members.find(({ key }) => key === 'messages');
-  if (list === undefined) return null;
-  const messages = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
-  return messages === null ? null : withMembers(bytes, members, { messages });
-}
-
-const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
-
-function withoutReasoning(message: Json): Json {
-  if (!REASONING.some((name) => name in message)) return message;
-  const {
-    reasoning_content: _content,
-    reasoning: _text,
-    reasoning_details: _details,
-    ...left
-  } = message;
-  return left;
-}
-
-function filledReasoning(message: Json): Json {
-  const { role, reasoning_content: known, reasoning } = message;
-  if (role !== 'assistant' || (typeof known === 'string' && known !== '')) return message;
-  const text = typeof reasoning === 'string' && reasoning !== '' ? reasoning : '.';
-  return { ...message, reasoning_content: text };
-}
-
-function shortCallIds(message: Json): Json {
-  const { tool_calls: calls, tool_call_id: answered } = message;
-  const list = listOf(calls);
-  const shorter = list.map((call) => (isObject(call) ? withShortId(call) : call));
-  const id = shortId(answered);
-  if (id === answered && shorter.every((call, at) => call === list[at])) return message;
-  return {
-    ...message,
-    ...(calls === undefined ? {} : { tool_calls: shorter }),
-    ...(answered === undefined ? {} : { tool_call_id: id }),
-  };
-}
-
-function withShortId(call: Json): Json {
-  const id = shortId(call['id']);
-  return id === call['id'] ? call : { ...call, id };
-}
-
-/** The same one for the same id, in a call and in its result. */
-function shortId(id: unknown): unknown {
-  if (typeof id !== 'string' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
-  return createHash('sha256').update(id).digest('hex').slice(0, 9);
-}
-
-/** Google's word for a call that another model made. */
-const NOT_CHECKED = { google: { thought_signature: 'skip_thought_signature_validator' } };
-
-function signedCalls(message: Json): Json {
-  const calls = listOf(message['tool_calls']);
-  const signed = calls.map((call) =>
-    isObject(call) && memberOf(call, 'extra_content', 'google', 'thought_signature') === undefined
-      ? { ...call, extra_content: NOT_CHECKED }
-      : call,
-  );
-  return signed.every((call, at) => call === calls[at])
-    ? message
-    : { ...message, tool_calls: signed };
 }
 
 /** What upstreams are known to refuse, by model: most hosts have models of many makers. */

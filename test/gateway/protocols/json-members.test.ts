@@ -208,8 +208,11 @@ test('in an edited list only elements that change lose their spelling', () => {
     }),
   ).toBeNull();
   expect(seen).toEqual([{ x: 100, at: 1 }, 'x', { x: 2 }]);
-  expect(edited((element) => (element === 'x' ? undefined : element))).toBe(
+  expect(edited((element) => (element === 'x' ? [] : element))).toBe(
     '[{"x" : 1e2, "at":1},{"y": 9007199254740993},{"x":2}]',
+  );
+  expect(edited((element) => (element === 'x' ? ['y', element] : element))).toBe(
+    '[{"x" : 1e2, "at":1},"y","x",{"y": 9007199254740993},{"x":2}]',
   );
   expect(edited((element) => (isObject(element) && element['x'] === 2 ? { z: 3 } : element))).toBe(
     '[{"x" : 1e2, "at":1},"x",{"y": 9007199254740993},{"z":3}]',
@@ -219,5 +222,5 @@ test('in an edited list only elements that change lose their spelling', () => {
 test('what is no list has no elements to edit', () => {
   const bytes = Buffer.from('{"list":{"x":1}}');
   const [list] = topLevelMembers(bytes);
-  expect(editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], () => undefined)).toBeNull();
+  expect(editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], () => [])).toBeNull();
 });

@@ -111,12 +111,18 @@ test('an engine of one’s own keeps the thoughts of translated answers, without
     messages: [{ role: 'assistant', content: [thought(''), thought('theirs'), text] }],
   });
   const own = { ...THOUGHT, id: `rs_${ID}_0` };
+  // vLLM wants an id in what the model said.
+  const said = { type: 'message', id: `msg_${ID}_1`, role: 'assistant', status: 'completed' };
   const input = [
     { ...own, encrypted_content: 'unencrypted' },
     { ...own, encrypted_content: 'x' },
+    said,
+    { type: 'item_reference', id: `msg_${ID}_2` },
   ];
+  const items = createItemMemory(10_000);
+  items.keep([{ ...said, id: `msg_${ID}_2` }]);
   const response = Buffer.from(JSON.stringify({ input }));
-  expect(JSON.parse(withoutOwnItems(response, local).toString())).toEqual({
-    input: [own, input[1]],
+  expect(JSON.parse(withoutOwnItems(response, { ...local, items }).toString())).toEqual({
+    input: [own, input[1], said, { ...said, id: `msg_${ID}_2` }],
   });
 });

@@ -1,54 +1,9 @@
 import { expect, test } from 'vitest';
-import {
-  adjustedBody,
-  type Adjustment,
-  adjustmentAfter,
-  createAdjustments,
-} from '../../../main/gateway/upstream/adjustments.ts';
-import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
+import { type Adjustment, createAdjustments } from '../../../main/gateway/upstream/adjustments.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { adjusted, after, call, error, forbidden, LOOP, NONE } from '../../support/refused.ts';
 
 const CHAT = '/chat/completions';
-const NONE: ReadonlySet<Adjustment> = new Set();
-
-function after(
-  path: string,
-  body: object,
-  refusal: unknown,
-  { made = NONE, mayBeWhole = true } = {},
-): Adjustment | null {
-  const text = typeof refusal === 'string' ? refusal : JSON.stringify(refusal);
-  const error = readErrorBody(Buffer.from(text));
-  return adjustmentAfter({
-    error,
-    path,
-    body: Buffer.from(JSON.stringify(body)),
-    made,
-    mayBeWhole,
-  });
-}
-
-const adjusted = (body: object, ...made: Adjustment[]): unknown =>
-  JSON.parse(adjustedBody(Buffer.from(JSON.stringify(body)), new Set(made)).toString());
-
-const error = (message: string, more: object = {}) => ({ error: { message, ...more } });
-const forbidden = (...loc: (string | number)[]) => ({
-  detail: [
-    { type: 'extra_forbidden', loc: ['body', ...loc], msg: 'Extra inputs are not permitted' },
-  ],
-});
-
-const call = (id: string, more: object = {}) => ({
-  id,
-  type: 'function',
-  function: { name: 'read', arguments: '{}' },
-  ...more,
-});
-const LOOP = [
-  { role: 'user', content: 'a' },
-  { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls: [call('call_1')] },
-  { role: 'tool', tool_call_id: 'call_1', content: 'b' },
-];
 
 test.each([
   {

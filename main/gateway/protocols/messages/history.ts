@@ -65,13 +65,13 @@ function withoutThoughts(
     : left;
 }
 
-/** Undefined if nothing is left of the turn, as an empty one is refused. */
+/** An empty list if nothing is left of the turn, as an empty one is refused. */
 function edited(message: unknown, isDropped: (block: Json) => boolean): unknown {
   if (!isObject(message) || message['role'] !== 'assistant') return message;
   const before = listOf(message['content']);
   const content = before.filter((block) => !isObject(block) || !isDropped(block));
   if (content.length === before.length) return message;
-  return content.length === 0 ? undefined : { ...message, content };
+  return content.length === 0 ? [] : { ...message, content };
 }
 
 /** With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking). */
@@ -136,5 +136,28 @@ function withPlainIds(block: Json): Json {
   const name = block['type'] === 'tool_result' ? 'tool_use_id' : 'id';
   const id = block[name];
   if (typeof id !== 'string' || /^[\w-]+$/.test(id)) return block;
-  return { ...block, [name]: `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}` };
+  return { ...block, [name]: hashedId(id) };
+}
+
+const hashedId = (id: string): string =>
+  `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
+
+/**
+ * The body with ids of calls that no two calls have; null if they are. A result answers the last call before it that has
+ * its id.
+ */
+export function withUniqueCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  /** How many calls have had each id. */
+  const used = new Map<unknown, number>();
+  const idOf = (id: unknown) => {
+    const count = used.get(id) ?? 1;
+    return count === 1 ? id : hashedId(`${String(id)} ${count}`);
+  };
+  return withBlocks(bytes, members, '"tool_use', (block) => {
+    const { type, id, tool_use_id: answered } = block;
+    if (type === 'tool_use') used.set(id, (used.get(id) ?? 0) + 1);
+    const name = type === 'tool_result' ? 'tool_use_id' : 'id';
+    const unique = idOf(type === 'tool_result' ? answered : id);
+    return unique === block[name] ? block : { ...block, [name]: unique };
+  });
 }

@@ -1,21 +1,30 @@
+import { createHash } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
+import {
+  editedList,
+  type Member,
+  smallValueOf,
+  topLevelMembers,
+  withMembers,
+} from '../json-members.ts';
 import { isOwnItemId, type ItemSource, NOT_ENCRYPTED } from './item-memory.ts';
-import { editedList, type Member, topLevelMembers, withMembers } from '../json-members.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
  * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:
  * thoughts that are not encrypted, and ids of items that no host has stored. References to such items become the
- * items. An engine of one's own keeps the thoughts, which it reads unencrypted (vLLM refuses encrypted ones).
+ * items. An engine of one's own keeps both: it reads thoughts unencrypted, and minds no id, but vLLM wants one
+ * (openai/codex#12669).
  */
 export function withoutOwnItems(
   bytes: Buffer,
   { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
 ): Buffer {
   if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
-  const thought = isLocal ? unencrypted : () => undefined;
-  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, thought)) ?? bytes;
+  const kept = isLocal ? unencrypted : withoutId;
+  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, kept)) ?? bytes;
 }
 
 function unencrypted(item: Json): Json {
@@ -26,25 +35,65 @@ function unencrypted(item: Json): Json {
 /** A thought that is not encrypted, and the beginnings of items' ids. */
 const MARKS = [`"${NOT_ENCRYPTED}"`, '"rs_', '"msg_', '"fc_'].map((mark) => Buffer.from(mark));
 
-type Edit = (item: Json) => Json | undefined;
+/** An empty list if nothing is left of it. */
+type Edit = (item: Json) => Json | readonly Json[];
 
-/** Undefined if nothing is left of it. */
-function own(item: Json, items: ItemSource | null, thought: Edit): Json | undefined {
+function own(item: Json, items: ItemSource | null, kept: Edit): ReturnType<Edit> {
   const { id, type, encrypted_content: encrypted } = item;
-  if (type === 'reasoning')
-    return isOwnItemId(id) || encrypted === NOT_ENCRYPTED ? thought(item) : item;
-  if (!isOwnItemId(id)) return item;
-  if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return withoutId(item);
+  if (!isOwnItemId(id) && encrypted !== NOT_ENCRYPTED) return item;
+  if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return kept(item);
   const known = items?.find(String(id));
-  if (!isObject(known)) return item;
-  return known['type'] === 'reasoning' ? thought(known) : withoutId(known);
+  return isObject(known) ? kept(known) : item;
 }
 
 /** Reasoning has no place without its id. */
-function withoutId(item: Json): Json | undefined {
-  if (item['type'] === 'reasoning') return undefined;
+function withoutId(item: Json): ReturnType<Edit> {
+  return item['type'] === 'reasoning' ? [] : sansId(item);
+}
+
+function sansId(item: Json): Json {
   const { id: _id, ...left } = item;
   return left;
+}
+
+/** The body without ids of items, and without thoughts that are nothing without theirs; null if it has none. */
+export function withoutItemIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { id, type, encrypted_content: sealed } = item;
+    if (type === 'item_reference' || (id === undefined && type !== 'reasoning')) return item;
+    if (type !== 'reasoning' || typeof sealed !== 'string' || sealed === '') return withoutId(item);
+    return id === undefined ? item : sansId(item);
+  });
+}
+
+/** The body with thoughts as far as they are told, and none that is encrypted; null if it has none of those. */
+export function withoutEncrypted(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { encrypted_content: sealed, ...told } = item;
+    if (item['type'] !== 'reasoning' || (sealed ?? '') === '') return item;
+    return [item['summary'], item['content']].some((parts) => listOf(parts).length > 0) ? told : [];
+  });
+}
+
+/** The body with the summaries of thoughts as the thoughts themselves, and none without any; null if all are told. */
+export function withToldThoughts(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, (item) => {
+    const { type, content, summary } = item;
+    if (type !== 'reasoning' || listOf(content).length > 0) return item;
+    const told = listOf(summary).map((part) => ({
+      type: 'reasoning_text',
+      text: memberOf(part, 'text'),
+    }));
+    return told.length > 0 ? { ...item, content: told } : [];
+  });
+}
+
+/** The body that does not ask for encrypted thoughts; null if it does not. */
+export function withoutEncryption(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const asked = listOf(smallValueOf(bytes, members, 'include'));
+  const left = asked.filter((each) => each !== 'reasoning.encrypted_content');
+  if (left.length === asked.length) return null;
+  return withMembers(bytes, members, { include: JSON.stringify(left) });
 }
 
 /** The body without reasoning and without ids of items; null if it has none. */
@@ -56,10 +105,49 @@ export function withoutForeignItems(bytes: Buffer, members: readonly Member[]): 
   );
 }
 
-function editedInput(bytes: Buffer, members: readonly Member[], edit: Edit): Buffer | null {
+/** The body with ids of calls that are no longer than 64 characters, the same in a call and in its output; null if they are. */
+export function withBoundedCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  return editedInput(bytes, members, shortened, ['"call_id"']);
+}
+
+function shortened(item: Json): Json {
+  const { call_id: id } = item;
+  if (typeof id !== 'string' || id.length <= 64) return item;
+  const short = createHash('sha256').update(id).digest('hex').slice(0, 24);
+  return { ...item, call_id: `call_${short}` };
+}
+
+/** The body without thoughts of which nothing came, neither words nor calls; null if it has none. */
+export function withoutLoneThoughts(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const items: Json[] = [];
+  const isLone = (at: number) => {
+    const next = items.slice(at).find(({ type }) => type !== 'reasoning');
+    return next?.['type'] !== 'function_call' && next?.['role'] !== 'assistant';
+  };
+  const note: Edit = (item) => {
+    items.push(item);
+    return item;
+  };
+  editedInput(bytes, members, note, EVERY);
+  let at = 0;
+  const edit: Edit = (item) => {
+    at += 1;
+    return item['type'] === 'reasoning' && isLone(at) ? [] : item;
+  };
+  return editedInput(bytes, members, edit, EVERY);
+}
+
+/** Each item has names. */
+const EVERY: readonly string[] = ['"'];
+
+function editedInput(
+  bytes: Buffer,
+  members: readonly Member[],
+  edit: Edit,
+  words: readonly string[] = ['"id"', '"reasoning"'],
+): Buffer | null {
   const list = members.find(({ key }) => key === 'input');
   if (list === undefined) return null;
-  const words = ['"id"', '"reasoning"'];
   const input = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
   return input === null ? null : withMembers(bytes, members, { input });
 }
