@@ -1,0 +1,6 @@
+import type { System } from '../system.ts';
+import { ENGINES } from './engines.ts';
+import { HOSTS } from './hosts.ts';
+import { MAKERS } from './makers.ts';
+
+export const SYSTEMS: readonly System[] = [...ENGINES, ...MAKERS, ...HOSTS];
