@@ -98,7 +98,6 @@ export interface Oddity {
 
 /** The first call of a request, refused. */
 export interface Refusal {
-  readonly about: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Json | readonly Json[] | string;

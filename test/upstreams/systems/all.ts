@@ -2,5 +2,6 @@ import type { System } from '../system.ts';
 import { ENGINES } from './engines.ts';
 import { HOSTS } from './hosts.ts';
 import { MAKERS } from './makers.ts';
+import { OPEN_MODELS } from './open-models.ts';
 
-export const SYSTEMS: readonly System[] = [...ENGINES, ...MAKERS, ...HOSTS];
+export const SYSTEMS: readonly System[] = [...ENGINES, ...MAKERS, ...OPEN_MODELS, ...HOSTS];

@@ -1,3 +1,4 @@
+import { refused } from '../refused.ts';
 import type { System } from '../system.ts';
 
 /** Engines that people run themselves. */
@@ -7,6 +8,47 @@ export const ENGINES: readonly System[] = [
     name: 'vLLM 0.12',
     place: 'local',
     manner: { reasoning: 'reasoning', opening: { content: '', reasoning: null } },
+    refusals: [
+      refused('context_length', 400, {
+        error: {
+          message:
+            "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
+          type: 'BadRequestError',
+          param: null,
+          code: 400,
+        },
+      }),
+      // github.com/vllm-project/vllm, input processing
+      refused('context_length', 400, {
+        object: 'error',
+        message:
+          'The decoder prompt (length 5000) is longer than the maximum model length of 4096.',
+        type: 'BadRequestError',
+        code: 400,
+      }),
+      refused('model_not_found', 404, {
+        error: {
+          message: 'The model `m` does not exist.',
+          type: 'NotFoundError',
+          param: null,
+          code: 404,
+        },
+      }),
+      refused('unsupported_feature', 400, {
+        object: 'error',
+        message:
+          '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        type: 'BadRequestError',
+        code: 400,
+      }),
+      // github.com/vllm-project/vllm/issues/19144
+      refused('unsupported_input', 400, {
+        object: 'error',
+        message: 'm is not a multimodal model',
+        type: 'BadRequestError',
+        code: 400,
+      }),
+    ],
   },
   {
     // github.com/vllm-project/vllm/issues/378 and /36944: the reason beside the last words, `[DONE]` twice.
@@ -19,6 +61,20 @@ export const ENGINES: readonly System[] = [
     name: 'SGLang 0.4.3',
     place: 'local',
     manner: { unfinished: '', beside: { tool_calls: null, function_call: null } },
+    refusals: [
+      refused('context_length', 400, {
+        object: 'error',
+        message: "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+        type: 'BadRequestError',
+        code: 400,
+      }),
+      refused('busy', 503, {
+        object: 'error',
+        message: 'The request queue is full.',
+        type: 'SERVICE_UNAVAILABLE',
+        code: 503,
+      }),
+    ],
   },
   {
     // github.com/InternLM/lmdeploy, lmdeploy/serve/openai/protocol.py.
@@ -36,6 +92,15 @@ export const ENGINES: readonly System[] = [
       finish: { tool_calls: 'stop', stop: 'stop_sequence' },
       life: ':\n\n',
     },
+    refusals: [
+      // github.com/huggingface/text-generation-inference, router/src/server.rs
+      refused('context_length', 422, {
+        error:
+          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000',
+        error_type: 'validation',
+      }),
+      refused('busy', 429, { error: 'Model is overloaded', error_type: 'overloaded' }),
+    ],
   },
   {
     // github.com/ggml-org/llama.cpp/issues/20198; github.com/darshi1337/apogee/issues/139.
@@ -47,6 +112,31 @@ export const ENGINES: readonly System[] = [
       end: 'no blank line',
       life: ': ping\n\n',
     },
+    refusals: [
+      refused('context_length', 400, {
+        error: {
+          code: 400,
+          message: 'the request exceeds the available context size, try increasing it',
+          type: 'exceed_context_size_error',
+          n_prompt_tokens: 5000,
+          n_ctx: 4096,
+        },
+      }),
+      refused('busy', 503, {
+        error: { code: 503, message: 'Loading model', type: 'unavailable_error' },
+      }),
+      refused('unsupported_feature', 500, {
+        error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' },
+      }),
+      refused('unsupported_input', 500, {
+        error: {
+          code: 500,
+          message:
+            'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+          type: 'server_error',
+        },
+      }),
+    ],
   },
   {
     // github.com/ollama/ollama/issues/15457; openai/openai.go of the same.
@@ -57,6 +147,49 @@ export const ENGINES: readonly System[] = [
       reasoning: 'reasoning',
       calls: { index: 'zero', arguments: 'whole' },
     },
+    refusals: [
+      // github.com/ollama/ollama, server/routes.go and server/sched.go
+      refused('unsupported_feature', 400, {
+        error: {
+          message: 'registry.ollama.ai/library/m does not support tools',
+          type: 'api_error',
+          param: null,
+          code: null,
+        },
+      }),
+      refused('unsupported_feature', 400, {
+        error: {
+          message: '"m" does not support thinking',
+          type: 'api_error',
+          param: null,
+          code: null,
+        },
+      }),
+      refused('model_not_found', 404, {
+        error: {
+          message: 'model "m" not found, try pulling it first',
+          type: 'api_error',
+          param: null,
+          code: null,
+        },
+      }),
+      refused('busy', 503, {
+        error: {
+          message: 'server busy, please try again. maximum pending requests exceeded',
+          type: 'api_error',
+          param: null,
+          code: null,
+        },
+      }),
+      refused('model_not_found', 500, {
+        error: {
+          message: 'model requires more system memory (18.2 GiB) than is available (9.1 GiB)',
+          type: 'api_error',
+          param: null,
+          code: null,
+        },
+      }),
+    ],
   },
   {
     // github.com/ollama/ollama/issues/4357.
@@ -69,6 +202,20 @@ export const ENGINES: readonly System[] = [
     name: 'LM Studio',
     place: 'local',
     manner: { role: 'each', calls: { id: 'empty later', name: 'empty later' } },
+    refusals: [
+      refused('model_not_found', 404, {
+        error: {
+          message: 'No models loaded. Please load a model in the developer page.',
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'model_not_found',
+        },
+      }),
+      refused('context_length', 400, {
+        error:
+          'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens',
+      }),
+    ],
   },
   {
     // github.com/mudler/LocalAI/issues/5102 and /1609.
@@ -87,6 +234,12 @@ export const ENGINES: readonly System[] = [
       named: 'event: message\n',
       isClosing: true,
     },
+    refusals: [
+      // github.com/LostRuins/koboldcpp/issues/2481
+      refused('busy', 503, {
+        detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
+      }),
+    ],
   },
   {
     // The same issues: with tools in the request it does not stream.
@@ -99,12 +252,27 @@ export const ENGINES: readonly System[] = [
     name: 'TabbyAPI',
     place: 'local',
     manner: { usage: 'end again' },
+    refusals: [
+      // github.com/theroyallab/tabbyAPI, common/errors.py and common/networking.py
+      refused('context_length', 400, {
+        error: {
+          message: 'Prompt length 5000 is greater than max_seq_len 4096',
+          code: 'context_length_exceeded',
+        },
+      }),
+      refused('http_422', 422, { detail: 'Sampler override is not allowed here' }),
+      refused('model_not_found', 400, { detail: 'No models are currently loaded.' }),
+    ],
   },
   {
     // github.com/ml-explore/mlx-lm, mlx_lm/server.py: HTTP/1.0, comments while it reads the prompt.
     name: 'MLX-LM',
     place: 'local',
     manner: { reasoning: 'reasoning', life: ': keepalive 512/4096\n\n', isClosing: true },
+    refusals: [
+      // github.com/ml-explore/mlx-lm, mlx_lm/server.py: any failure before the first token.
+      refused('http_404', 404, { error: 'Failed to load the tokenizer' }),
+    ],
   },
   {
     // github.com/ai-dynamo/dynamo/issues/4723.
@@ -123,5 +291,9 @@ export const ENGINES: readonly System[] = [
     name: 'Docker Model Runner',
     place: 'local',
     manner: { opening: { content: null } },
+    refusals: [
+      // github.com/docker/hello-genai/issues/25
+      refused('model_not_found', 404, 'error while getting model: model not found'),
+    ],
   },
 ];
