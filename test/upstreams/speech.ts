@@ -1,9 +1,11 @@
 import type { Said } from '../support/chat-answers.ts';
 import type { Script } from '../support/upstream.ts';
-import type { Json, Manner } from './system.ts';
+import type { Json, Manner, Oddity } from './system.ts';
 
 const HEAD = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'm' };
 const CHUNK = { ...HEAD, object: 'chat.completion.chunk' };
+
+export const DONE = 'data: [DONE]\n\n';
 
 /** One chunk with one choice. */
 export const part = (delta: Json, finish_reason: string | null = null, more: Json = {}): Json => ({
@@ -231,7 +233,7 @@ export const sayingHalf =
 /** An odd answer; what it lacks in one form it gives in the other. */
 export const oddly =
   (
-    { stream, whole, contentType }: Pick<OddBytes, 'stream' | 'whole' | 'contentType'>,
+    { stream, whole, contentType }: Pick<Oddity, 'stream' | 'whole' | 'contentType'>,
     manner: Manner,
   ): Script =>
   (call) => {
@@ -243,9 +245,3 @@ export const oddly =
         : JSON.stringify(whole);
     return sending(contentType ?? (isStream ? EVENTS : 'application/json'), bytes, manner)(call);
   };
-
-interface OddBytes {
-  readonly stream?: readonly (Json | string)[];
-  readonly whole?: Json | readonly Json[] | string;
-  readonly contentType?: string;
-}

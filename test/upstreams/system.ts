@@ -13,6 +13,10 @@ export interface System {
   readonly manner: Manner;
   /** Single answers that its manner does not cover. */
   readonly oddities?: readonly Oddity[];
+  /** Finish reasons that say that it gave up in the middle. */
+  readonly gaveUp?: readonly string[];
+  /** Errors behind a 200. */
+  readonly failures?: readonly FailureEvent[];
   readonly refusals?: readonly Refusal[];
   readonly fields?: readonly RefusedField[];
 }
@@ -78,7 +82,7 @@ export type Fate =
   /** The next upstream is asked, for this reason. */
   | { readonly next: FailureReason }
   /** A caller that streams gets the text and an error; for a whole answer the next upstream is asked. */
-  | { readonly broken: string };
+  | { readonly broken: string; readonly means?: FailureReason };
 
 export interface Oddity {
   readonly says: string;
@@ -88,12 +92,15 @@ export interface Oddity {
   readonly whole?: Json | readonly Json[] | string;
   readonly contentType?: string;
   readonly fate: Fate;
-  /** Instead of all three. */
-  readonly of?: readonly Protocol[];
   /** Which tokens are counted; unchecked without it. */
   readonly tokens?: Json;
-  /** The fate is the system's state of the moment and no failure of its circuit, or the other way round. */
-  readonly fails?: 0 | 1;
+}
+
+/** An event that is an error, as the first one of a stream or in its middle. */
+export interface FailureEvent {
+  /** The value of `data`, or lines as they come. */
+  readonly event: Json | string;
+  readonly means: FailureReason;
 }
 
 /** The first call of a request, refused. */

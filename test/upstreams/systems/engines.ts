@@ -1,4 +1,5 @@
 import { refused } from '../refused.ts';
+import { DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Engines that people run themselves. */
@@ -49,12 +50,24 @@ export const ENGINES: readonly System[] = [
         code: 400,
       }),
     ],
+    // github.com/vllm-project/vllm/issues/57082; github.com/vllm-project/guidellm/issues/743.
+    gaveUp: ['abort'],
+    failures: [{ event: { error: { message: 'timed out', code: 504 } }, means: 'bad_response' }],
+    oddities: [
+      {
+        // github.com/vllm-project/vllm/issues/40986
+        says: 'only that all is done',
+        stream: [DONE],
+        fate: { next: 'bad_response' },
+      },
+    ],
   },
   {
     // github.com/vllm-project/vllm/issues/378 and /36944: the reason beside the last words, `[DONE]` twice.
     name: 'vLLM 0.6',
     place: 'local',
     manner: { finishAt: 'last words', end: 'twice', opening: {} },
+    failures: [{ event: { object: 'error', message: 'gone', code: 500 }, means: 'bad_response' }],
   },
   {
     // github.com/sgl-project/sglang/issues/3912 and /9657.
@@ -74,6 +87,25 @@ export const ENGINES: readonly System[] = [
         type: 'SERVICE_UNAVAILABLE',
         code: 503,
       }),
+    ],
+    gaveUp: ['abort'],
+    // github.com/sgl-project/sglang/issues/28175
+    failures: [
+      { event: { error: { message: 'The request queue is full.', code: 503 } }, means: 'busy' },
+    ],
+    oddities: [
+      {
+        says: 'its usage, and none again',
+        stream: [
+          part({ content: 'Yes' }, null, { usage: null }),
+          part({}, 'stop', { usage: null }),
+          usagePart(10, 5),
+          { ...usagePart(10, 5), usage: null },
+          DONE,
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 10, output: 5, cached: 0, estimated: false },
+      },
     ],
   },
   {
@@ -100,6 +132,13 @@ export const ENGINES: readonly System[] = [
         error_type: 'validation',
       }),
       refused('busy', 429, { error: 'Model is overloaded', error_type: 'overloaded' }),
+    ],
+    // github.com/huggingface/text-generation-inference, router/src/infer/mod.rs: a 422 whatever it was.
+    failures: [
+      {
+        event: { error: { message: 'worker died', http_status_code: 422 } },
+        means: 'bad_response',
+      },
     ],
   },
   {
@@ -136,6 +175,19 @@ export const ENGINES: readonly System[] = [
           type: 'server_error',
         },
       }),
+    ],
+  },
+  {
+    // github.com/ggml-org/llama.cpp/issues/16109 and /14566: errors in a field of their own.
+    name: 'llama.cpp of 2025',
+    place: 'local',
+    manner: { opening: { content: null } },
+    failures: [
+      { event: 'error: {"code":500,"message":"gone"}\n\n', means: 'bad_response' },
+      {
+        event: 'error: {"code":400,"message":"too long","type":"exceed_context_size_error"}\n\n',
+        means: 'context_length',
+      },
     ],
   },
   {
@@ -190,6 +242,14 @@ export const ENGINES: readonly System[] = [
         },
       }),
     ],
+    oddities: [
+      {
+        // github.com/ollama/ollama, middleware/openai.go: a chunk made of an error.
+        says: 'an empty chunk in place of the rest',
+        stream: [part({ content: 'Pre' }), part({ content: '' })],
+        fate: { broken: 'Pre' },
+      },
+    ],
   },
   {
     // github.com/ollama/ollama/issues/4357.
@@ -216,6 +276,13 @@ export const ENGINES: readonly System[] = [
           'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens',
       }),
     ],
+    failures: [
+      // github.com/zendev-sh/goai/issues/110
+      {
+        event: 'event: error\ndata: {"error":{"message":"gone"},"message":"gone"}\n\n',
+        means: 'bad_response',
+      },
+    ],
   },
   {
     // github.com/mudler/LocalAI/issues/5102 and /1609.
@@ -240,6 +307,7 @@ export const ENGINES: readonly System[] = [
         detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
       }),
     ],
+    gaveUp: ['error'],
   },
   {
     // The same issues: with tools in the request it does not stream.
@@ -262,6 +330,12 @@ export const ENGINES: readonly System[] = [
       }),
       refused('http_422', 422, { detail: 'Sampler override is not allowed here' }),
       refused('model_not_found', 400, { detail: 'No models are currently loaded.' }),
+    ],
+    failures: [
+      {
+        event: { error: { message: 'Prompt too long', code: 'context_length_exceeded' } },
+        means: 'context_length',
+      },
     ],
   },
   {

@@ -1,4 +1,5 @@
 import { openAi, openRouter, refused } from '../refused.ts';
+import { DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Hosts of models by others. */
@@ -58,6 +59,12 @@ export const HOSTS: readonly System[] = [
       ),
       // console.groq.com/docs/errors
       refused('rate_limited', 498, openAi('Flex tier capacity exceeded.', 'capacity_exceeded')),
+    ],
+    failures: [
+      {
+        event: openAi('Failed to call a function.', 'tool_use_failed'),
+        means: 'unsupported_feature',
+      },
     ],
   },
   {
@@ -125,6 +132,29 @@ export const HOSTS: readonly System[] = [
       ),
       // github.com/BerriAI/litellm/issues/21755
       refused('rate_limited', 200, openRouter(429, 'Rate limit exceeded: free-models-per-min.')),
+    ],
+    gaveUp: ['error'],
+    failures: [
+      // github.com/diegosouzapw/OmniRoute/issues/8210; github.com/dcdpr/jp/issues/978
+      {
+        event: { ...part({}), choices: [], ...openRouter(502, 'Provider error') },
+        means: 'bad_response',
+      },
+      {
+        event: { ...part({ content: '' }, 'error'), ...openRouter(429, 'slow down') },
+        means: 'rate_limited',
+      },
+    ],
+    oddities: [
+      {
+        says: 'one thought in two fields',
+        stream: [
+          part({ reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }),
+          part({ content: 'Yes' }, 'stop'),
+          DONE,
+        ],
+        fate: { reasoning: 'Hm.', text: 'Yes' },
+      },
     ],
   },
   {
@@ -287,6 +317,30 @@ export const HOSTS: readonly System[] = [
         { headers: { 'content-type': 'text/html' } },
       ),
     ],
+    oddities: [
+      {
+        // github.com/decolua/9router/issues/1645
+        says: 'a lone digit as a number',
+        stream: [
+          part({ content: 'It costs ' }),
+          part({ content: 4 }),
+          part({ content: '.5' }, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'It costs 4.5' },
+      },
+      {
+        says: 'several ends with text between them',
+        stream: [
+          part({ content: 'Do not ' }, 'stop'),
+          part({ content: 'press it.' }),
+          part({}, 'stop'),
+          DONE,
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
+    ],
   },
   {
     // github.com/farion1231/cc-switch/issues/1787.
@@ -305,73 +359,6 @@ export const HOSTS: readonly System[] = [
     name: 'LongCat',
     place: 'hosted_a',
     manner: { blank: '', role: 'each' },
-  },
-  {
-    // github.com/BerriAI/liteLLM-proxy/issues/19; github.com/danny-avila/LibreChat/issues/5563; github.com/Bike4Mind/bike4mind/issues/1089.
-    name: 'a Bedrock proxy',
-    place: 'hosted_a',
-    manner: {
-      unfinished: 'absent',
-      usage: 'none',
-      finish: { content_filter: 'guardrail_intervened' },
-      behind: [{ 'amazon-bedrock-invocationMetrics': { inputTokenCount: 1 } }],
-    },
-    refusals: [
-      refused('context_length', 400, { message: 'Input is too long for requested model.' }),
-      refused('rate_limited', 429, {
-        message: 'Too many tokens, please wait before trying again.',
-      }),
-      refused('model_not_found', 400, { message: 'The provided model identifier is invalid.' }),
-    ],
-  },
-  {
-    // github.com/BerriAI/litellm/issues/12481 and /12862.
-    name: 'a LiteLLM proxy',
-    place: 'hosted_a',
-    manner: { unfinished: 'absent', finish: { stop: 'end_turn', tool_calls: 'stop' } },
-    refusals: [
-      // github.com/BerriAI/litellm, exception_mapping_utils.py
-      refused('context_length', 400, {
-        error: {
-          message:
-            'litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - too long',
-          type: null,
-          param: null,
-          code: '400',
-        },
-      }),
-      refused('model_not_found', 400, {
-        error: {
-          message: '/chat/completions: Invalid model name passed in model=m. Call `/v1/models`.',
-          type: 'invalid_request_error',
-          param: null,
-          code: '400',
-        },
-      }),
-      refused('quota', 400, {
-        error: {
-          message:
-            'litellm.BadRequestError: AnthropicException - Your credit balance is too low to access the Anthropic API.',
-          type: null,
-          param: null,
-          code: '400',
-        },
-      }),
-      refused('credentials', 401, {
-        error: {
-          message: 'litellm.AuthenticationError: OpenAIException - Incorrect API key provided',
-          type: 'auth_error',
-          param: null,
-          code: '401',
-        },
-      }),
-    ],
-  },
-  {
-    // github.com/openai/openai-python/issues/498; github.com/lidge-jun/opencodex/issues/1188.
-    name: 'a Spring proxy',
-    place: 'hosted_a',
-    manner: { blank: '', named: 'id: 1\nretry: 3000\n', life: 'data:\n\n' },
   },
   {
     // github.com/cline/cline/issues/2115; github.com/Aider-AI/aider/issues/2296.
@@ -443,47 +430,21 @@ export const HOSTS: readonly System[] = [
     ],
   },
   {
-    // github.com/CommandCodeAI/command-code/issues/785.
-    name: 'CommandCode',
+    // github.com/earendil-works/pi/issues/2017; github.com/vercel/ai/issues/18614.
+    name: 'Baseten',
     place: 'hosted_a',
-    manner: {},
-    refusals: [
-      refused('http_503', 503, {
-        success: false,
-        error: { status: 503, message: 'upstream down' },
-      }),
+    manner: { usage: 'in the choice' },
+    oddities: [
+      {
+        says: 'more tokens of reasoning than of output',
+        stream: [
+          part({ content: 'Yes' }, 'stop'),
+          usagePart(10, 5, { completion_tokens_details: { reasoning_tokens: 9 } }),
+          DONE,
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 10, output: 5, cached: 0, estimated: false },
+      },
     ],
-  },
-  {
-    // github.com/songquanpeng/one-api/issues/128.
-    name: 'one-api',
-    place: 'hosted_a',
-    manner: { role: 'each' },
-    refusals: [
-      refused(
-        'model_not_found',
-        503,
-        openAi('当前分组 default 下对于模型 m 无可用渠道', null, 'one_api_error'),
-      ),
-      refused('quota', 403, openAi('用户额度不足', 'insufficient_user_quota', 'one_api_error')),
-    ],
-  },
-  {
-    // github.com/vercel/ai/issues/18382.
-    name: 'a gateway that counts calls from one',
-    place: 'hosted_a',
-    manner: { calls: { index: 'from one' } },
-  },
-  {
-    // github.com/LibreChat-AI/agents/issues/260.
-    name: 'a proxy that leaves ids of calls out',
-    place: 'hosted_a',
-    manner: { calls: { id: 'none' } },
-  },
-  {
-    // The same.
-    name: 'a proxy that leaves ids of calls empty',
-    place: 'hosted_a',
-    manner: { calls: { id: 'empty', arguments: 'whole' } },
   },
 ];

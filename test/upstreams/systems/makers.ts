@@ -1,8 +1,15 @@
 import { anthropic, google, openAi, refused } from '../refused.ts';
+import { answer, DONE, part, piece, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** xAI says it of missing rights and of flagged prompts. */
 const PERMISSION = 'The caller does not have permission to execute the specified operation';
+
+/** A chunk with a message beside its delta. */
+const beside = (content: string, soFar: string) => ({
+  ...part({}),
+  choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason: null }],
+});
 
 /** Hosts that serve their own models. */
 export const MAKERS: readonly System[] = [
@@ -66,6 +73,8 @@ export const MAKERS: readonly System[] = [
         waitMs: 360_000,
       }),
     ],
+    // github.com/vercel/ai/issues/17230: clients act on the code.
+    failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
   },
   {
     // github.com/Azure/azure-sdk-for-go/issues/21086; github.com/langchain-ai/langchain/issues/18977.
@@ -113,6 +122,14 @@ export const MAKERS: readonly System[] = [
           waitMs: 20_000,
         },
       ),
+    ],
+    oddities: [
+      {
+        says: 'nothing, as it was filtered',
+        stream: [part({ role: 'assistant' }), part({}, 'content_filter'), DONE],
+        whole: answer({ content: null }, 'content_filter'),
+        fate: { finish: 'content_filter' },
+      },
     ],
   },
   {
@@ -208,6 +225,32 @@ export const MAKERS: readonly System[] = [
         { waitMs: 34_074.824224 },
       ),
     ],
+    oddities: [
+      {
+        says: 'no choice, and no reason',
+        stream: [{ ...part({}), choices: [] }, DONE],
+        whole: { ...answer({}), choices: [] },
+        fate: { next: 'bad_response' },
+      },
+      {
+        // github.com/agentjido/req_llm/issues/935
+        says: 'a call that it could not write',
+        stream: [part({ role: 'assistant' }, 'MALFORMED_FUNCTION_CALL'), DONE],
+        whole: answer({ content: '' }, 'MALFORMED_FUNCTION_CALL'),
+        fate: { next: 'bad_response' },
+      },
+      {
+        // github.com/dyedd/lens/issues/49, a reseller: nothing tells whose arguments they are.
+        says: 'the arguments of two calls under one index',
+        stream: [
+          part({ tool_calls: [piece(0, 'a', '{"n":1}', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '{"n":2}')] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { broken: '' },
+      },
+    ],
   },
   {
     // github.com/AstrBotDevs/AstrBot/issues/6661: pieces without an index.
@@ -287,6 +330,29 @@ export const MAKERS: readonly System[] = [
         type: 'invalid_request_message_order',
       }),
     ],
+    gaveUp: ['error'],
+    oddities: [
+      {
+        says: 'a citation between two texts',
+        stream: [
+          part({ role: 'assistant', content: 'Do not press it [' }),
+          part({ content: [{ type: 'reference', reference_ids: [1] }] }),
+          part({ content: '] says the manual.' }),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it [] says the manual.' },
+      },
+      {
+        says: 'its first words as a part, and the others as text',
+        stream: [
+          part({ content: [{ type: 'text', text: 'Do not ' }] }),
+          part({ content: 'press it.' }, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
+    ],
   },
   {
     name: 'xAI',
@@ -318,6 +384,19 @@ export const MAKERS: readonly System[] = [
         error: 'The model m does not exist or your team does not have access to it.',
       }),
     ],
+    oddities: [
+      {
+        // github.com/vercel/ai/issues/12485
+        says: 'more cached tokens than input',
+        stream: [
+          part({ content: 'Yes' }, 'stop'),
+          usagePart(10, 5, { prompt_tokens_details: { cached_tokens: 100 } }),
+          DONE,
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 110, cached: 100, output: 5, estimated: false },
+      },
+    ],
   },
   {
     // Portkey-AI/gateway, finishReasonMap.ts.
@@ -345,6 +424,7 @@ export const MAKERS: readonly System[] = [
         message: 'You are using a Trial key, which is limited to 10 API calls / minute.',
       }),
     ],
+    gaveUp: ['TIMEOUT', 'ERROR'],
   },
   {
     // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
@@ -366,6 +446,18 @@ export const MAKERS: readonly System[] = [
         '<html><head><title>401 Authorization Required</title></head></html>',
         { headers: { 'content-type': 'text/html' } },
       ),
+    ],
+    oddities: [
+      {
+        says: 'the text so far beside each delta',
+        stream: [
+          beside('Do not ', 'Do not '),
+          beside('press it.', 'Do not press it.'),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
     ],
   },
 ];

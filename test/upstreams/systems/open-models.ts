@@ -1,4 +1,5 @@
 import { openAi, refused } from '../refused.ts';
+import { answer, DONE, part, usage, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Hosts by makers of open models. */
@@ -27,6 +28,14 @@ export const OPEN_MODELS: readonly System[] = [
       ),
       refused('moderation', 400, openAi('Content Exists Risk', 'invalid_request_error')),
       refused('http_503', 503, openAi('Service is too busy.', 'service_unavailable')),
+    ],
+    gaveUp: ['insufficient_system_resource'],
+    oddities: [
+      {
+        says: 'blank lines before its answer',
+        whole: `\n\n\n${JSON.stringify(answer({ content: 'Yes' }))}`,
+        fate: { text: 'Yes' },
+      },
     ],
   },
   {
@@ -145,6 +154,21 @@ export const OPEN_MODELS: readonly System[] = [
         error: { code: '1301', message: 'System detected potentially unsafe content.' },
         contentFilter: [{ role: 'user', level: 1 }],
       }),
+    ],
+    gaveUp: ['network_error'],
+    oddities: [
+      {
+        // github.com/BerriAI/litellm/issues/38199: a failure dressed as an answer.
+        says: 'nothing, for no tokens',
+        stream: [
+          part({ role: 'assistant', content: '' }),
+          part({}, 'stop'),
+          usagePart(10, 0),
+          DONE,
+        ],
+        whole: answer({ content: '' }, 'stop', usage(10, 0)),
+        fate: { next: 'bad_response' },
+      },
     ],
   },
   {
