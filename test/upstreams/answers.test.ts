@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
 import { ask, PROTOCOLS, type Protocol, type Told } from './caller.ts';
-import { NEXT, startBetween } from './between.ts';
+import { NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -29,16 +29,11 @@ const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool
   'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
 };
 
-/** `assembled`: the caller gets it whole, and the system is asked for a stream. */
-const WAYS = ['streamed', 'assembled', 'whole'] as const;
-type Way = (typeof WAYS)[number];
-
 const CASES = SYSTEMS.flatMap((system) =>
-  PROTOCOLS.flatMap((protocol) => WAYS.map((way) => ({ ...system, protocol, way }))),
+  PROTOCOLS.flatMap((protocol) =>
+    WAYS.map((way) => ({ ...system, ...placed(system.place, way), protocol, way })),
+  ),
 );
-
-const settingsOf = (place: string, way: Way): Record<string, string> =>
-  way === 'whole' ? { [`${place.toUpperCase()}_ASSEMBLE`]: 'false' } : {};
 
 /** What is the same for all systems. */
 function expectedOf(said: Said, { finish = {} }: Manner, protocol: Protocol) {
@@ -87,50 +82,52 @@ function tokensOf(manner: Manner): Partial<Tokens> {
 }
 
 describe('whatever a model says reaches its caller', () => {
-  test.each(CASES)('of $name, $way, in $protocol', async ({ place, manner, protocol, way }) => {
-    const { gateway, url, system } = await startBetween(
-      place,
-      saying(SAID, manner),
-      settingsOf(place, way),
-    );
-    const seen: Record<string, unknown> = {};
-    const expected: Record<string, unknown> = {};
-    for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
-      const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
-      system.script = saying(said, manner);
-      const told = await ask(url, {
-        protocol,
-        isStream: way === 'streamed',
-        isAfterTool: isAfterTool ?? false,
-      });
-      const tokens = gateway.host.snapshot().requests[0]?.tokens;
-      seen[situation] = { ...seenOf(told), tokens };
-      const counted = expect.objectContaining(tokensOf(manner)) as unknown;
-      expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
-    }
-    expect(seen).toEqual(expected);
-  });
+  test.each(CASES)(
+    'of $name, $way, in $protocol',
+    async ({ place, settings, manner, protocol, way }) => {
+      const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
+      const seen: Record<string, unknown> = {};
+      const expected: Record<string, unknown> = {};
+      for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
+        const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
+        system.script = saying(said, manner);
+        const told = await ask(url, {
+          protocol,
+          isStream: way === 'streamed',
+          isAfterTool: isAfterTool ?? false,
+        });
+        const tokens = gateway.host.snapshot().requests[0]?.tokens;
+        seen[situation] = { ...seenOf(told), tokens };
+        const counted = expect.objectContaining(tokensOf(manner)) as unknown;
+        expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
+      }
+      expect(seen).toEqual(expected);
+    },
+  );
 });
 
 const CUTS: readonly Cut[] = ['reset', 'closed', 'done'];
 
 describe('an answer that is cut off is never told as whole', () => {
-  test.each(CASES)('by $name, $way, in $protocol', async ({ place, manner, protocol, way }) => {
-    const said = { ...SAID, text: 'Transfer the money only if' };
-    const { url, system } = await startBetween(place, saying(said, manner), {
-      ...settingsOf(place, way),
-      FAIL_THRESHOLD: '100',
-    });
-    for (const how of CUTS) {
-      system.script = sayingHalf(said, manner, how);
-      const isStream = way === 'streamed';
-      const told = await ask(url, { protocol, isStream });
-      const { text, end, faults } = told;
-      const isHanded = !isStream || manner.isWhole === true;
-      const expected = isHanded
-        ? { text: NEXT, end: 'whole', faults: [] }
-        : { text: said.text, end: 'broken', faults: [] };
-      expect({ how, text, end, faults }).toEqual({ how, ...expected });
-    }
-  });
+  test.each(CASES)(
+    'by $name, $way, in $protocol',
+    async ({ place, settings, manner, protocol, way }) => {
+      const said = { ...SAID, text: 'Transfer the money only if' };
+      const { url, system } = await startBetween(place, saying(said, manner), {
+        ...settings,
+        FAIL_THRESHOLD: '100',
+      });
+      for (const how of CUTS) {
+        system.script = sayingHalf(said, manner, how);
+        const isStream = way === 'streamed';
+        const told = await ask(url, { protocol, isStream });
+        const { text, end, faults } = told;
+        const isHanded = !isStream || manner.isWhole === true;
+        const expected = isHanded
+          ? { text: NEXT, end: 'whole', faults: [] }
+          : { text: said.text, end: 'broken', faults: [] };
+        expect({ how, text, end, faults }).toEqual({ how, ...expected });
+      }
+    },
+  );
 });

@@ -8,6 +8,16 @@ import type { System } from './system.ts';
 /** The answer of whoever stands behind the system. */
 export const NEXT = 'from the next';
 
+/** How an answer comes to its caller. `assembled`: whole, while the system is asked for a stream. */
+export const WAYS = ['streamed', 'assembled', 'whole'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** Where a system is put that is to be asked so: only hosts can be asked for whole answers. */
+export const placed = (place: System['place'], way: Way) =>
+  way === 'whole'
+    ? ({ place: 'hosted_a', settings: { HOSTED_A_ASSEMBLE: 'false' } } as const)
+    : { place, settings: {} };
+
 export interface Between {
   readonly gateway: TestGateway;
   readonly url: string;

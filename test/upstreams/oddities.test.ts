@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keptOf, NEXT, startBetween } from './between.ts';
+import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { ask, PROTOCOLS } from './caller.ts';
 import { answer, DONE, oddly, part } from './speech.ts';
 import type { Oddity, System } from './system.ts';
@@ -28,14 +28,11 @@ function odditiesOf({ oddities = [], gaveUp = [], failures = [] }: System): Oddi
   ];
 }
 
-/** `whole`: the system is asked for no stream. */
-const WAYS = ['streamed', 'assembled', 'whole'] as const;
-
 const CASES = SYSTEMS.flatMap((system) =>
   odditiesOf(system).flatMap((oddity) =>
     WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
       name: system.name,
-      place: system.place,
+      ...placed(system.place, way),
       manner: system.manner,
       ...oddity,
       way,
@@ -72,10 +69,8 @@ function parsed(json: string): unknown {
 
 describe.each(PROTOCOLS)('a caller in %s gets what it is, if it comes', (protocol) => {
   test.each(CASES)('$way from $name, which says $says', async (each) => {
-    const { place, manner, way, tokens } = each;
-    const asked: Record<string, string> =
-      way === 'whole' ? { [`${place.toUpperCase()}_ASSEMBLE`]: 'false' } : {};
-    const { gateway, url } = await startBetween(place, oddly(each, manner), asked);
+    const { place, settings, manner, way, tokens } = each;
+    const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
     const told = await ask(url, { protocol, isStream: way === 'streamed' });
     const kept = await keptOf(url, place);
     const calls = told.calls.map(({ name, arguments: json }) => ({

@@ -124,8 +124,8 @@ export interface RefusedField {
   readonly body: Json | readonly Json[] | string;
   /** Whether a body is refused. */
   readonly minds: (body: Json) => boolean;
-  /** Fields of the body that is taken; undefined: it must not be there. */
-  readonly sent: Readonly<Record<string, unknown>>;
-  /** It is about the conversation, and not remembered. */
-  readonly isForThisRequest?: true;
+  /** Of the body that is taken. */
+  readonly sent: Json;
+  /** The gateway knows it, and no call is spent on a refusal. */
+  readonly isNeverSent?: true;
 }

@@ -1,4 +1,4 @@
-import { openAi, openRouter, refused } from '../refused.ts';
+import { openAi, openRouter, refused, TOOL_LOOP } from '../refused.ts';
 import { DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -64,6 +64,20 @@ export const HOSTS: readonly System[] = [
       {
         event: openAi('Failed to call a function.', 'tool_use_failed'),
         means: 'unsupported_feature',
+      },
+    ],
+    fields: [
+      {
+        // github.com/janhq/jan/issues/8136
+        about: 'an earlier thought',
+        request: { messages: TOOL_LOOP },
+        status: 400,
+        body: openAi(
+          "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+          null,
+        ),
+        minds: (body) => JSON.stringify(body).includes('reasoning_content'),
+        sent: {},
       },
     ],
   },
@@ -282,6 +296,19 @@ export const HOSTS: readonly System[] = [
         title: 'Not Found',
         detail: "Function 'x': Not found for account 'y' model m",
       }),
+    ],
+    fields: [
+      {
+        // github.com/earendil-works/pi/issues/1528
+        about: 'text as a list of parts',
+        from: 'messages',
+        request: { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+        status: 400,
+        body: { detail: 'Input should be a valid string' },
+        minds: ({ messages }) => JSON.stringify(messages).includes('['.concat('{"type"')),
+        sent: { messages: [{ content: 'hi' }] },
+        isNeverSent: true,
+      },
     ],
   },
   {

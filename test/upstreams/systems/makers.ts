@@ -1,4 +1,4 @@
-import { anthropic, google, openAi, refused } from '../refused.ts';
+import { anthropic, google, openAi, refused, TOOL_LOOP } from '../refused.ts';
 import { answer, DONE, part, piece, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -75,6 +75,56 @@ export const MAKERS: readonly System[] = [
     ],
     // github.com/vercel/ai/issues/17230: clients act on the code.
     failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
+    fields: [
+      {
+        // platform.openai.com/docs, Reasoning
+        about: 'max_tokens',
+        from: 'messages',
+        request: {},
+        status: 400,
+        body: openAi(
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+          'unsupported_parameter',
+        ),
+        minds: (body) => 'max_tokens' in body,
+        sent: { max_completion_tokens: 100 },
+      },
+      {
+        // github.com/lobehub/lobehub/issues/9385: organisations that are not verified.
+        about: 'streams',
+        request: {},
+        status: 400,
+        body: openAi(
+          'Your organization must be verified to stream this model.',
+          'unsupported_value',
+        ),
+        minds: ({ stream }) => stream === true,
+        sent: { stream: false },
+      },
+      {
+        // github.com/openai/openai-agents-python/issues/518
+        about: 'stream_options without a stream',
+        request: {},
+        status: 400,
+        body: openAi(
+          "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+          null,
+        ),
+        minds: (body) => 'stream_options' in body && body['stream'] !== true,
+        sent: {},
+        isNeverSent: true,
+      },
+      {
+        about: 'a user of 150 characters',
+        from: 'messages',
+        request: { metadata: { user_id: 'u'.repeat(150) } },
+        status: 400,
+        body: openAi("Invalid 'user': string too long.", 'string_above_max_length'),
+        minds: ({ user }) => String(user).length > 64,
+        sent: {},
+        isNeverSent: true,
+      },
+    ],
   },
   {
     // github.com/Azure/azure-sdk-for-go/issues/21086; github.com/langchain-ai/langchain/issues/18977.
@@ -251,6 +301,21 @@ export const MAKERS: readonly System[] = [
         fate: { broken: '' },
       },
     ],
+    fields: [
+      {
+        // ai.google.dev/gemini-api/docs/thought-signatures
+        about: 'calls without a signature',
+        request: { messages: TOOL_LOOP },
+        status: 400,
+        body: google(
+          400,
+          'Function call is missing a thought_signature in functionCall parts.',
+          'INVALID_ARGUMENT',
+        ),
+        minds: (body) => !JSON.stringify(body).includes('skip_thought_signature_validator'),
+        sent: {},
+      },
+    ],
   },
   {
     // github.com/AstrBotDevs/AstrBot/issues/6661: pieces without an index.
@@ -273,85 +338,6 @@ export const MAKERS: readonly System[] = [
         429,
         google(429, 'Resource has been exhausted (e.g. check quota).', 'RESOURCE_EXHAUSTED'),
       ),
-    ],
-  },
-  {
-    // github.com/symfony/ai/issues/2424; github.com/vercel/ai/issues/19181; Portkey-AI/gateway, finishReasonMap.ts.
-    name: 'Mistral',
-    place: 'hosted_a',
-    manner: {
-      reasoning: 'parts',
-      calls: { arguments: 'whole' },
-      finish: { length: 'model_length' },
-      usage: 'with the end',
-    },
-    refusals: [
-      // docs.mistral.ai, API
-      refused('model_not_found', 400, {
-        object: 'error',
-        message: 'Invalid model: m',
-        type: 'invalid_model',
-        param: null,
-        code: '1500',
-      }),
-      refused('credentials', 401, { detail: 'Unauthorized' }),
-      refused('context_length', 400, {
-        object: 'error',
-        message:
-          'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
-        type: 'invalid_request_error',
-        code: '3051',
-      }),
-      // github.com/BerriAI/litellm, exception_mapping_utils.py
-      refused('rate_limited', 429, {
-        object: 'error',
-        message: 'Service tier capacity exceeded for this model.',
-        type: 'service_tier_capacity_exceeded',
-        code: '3505',
-      }),
-      // github.com/mistralai/platform-docs-public/issues/7: the message is an object.
-      refused('http_422', 422, {
-        object: 'error',
-        message: {
-          detail: [
-            {
-              type: 'extra_forbidden',
-              loc: ['body', 'foo'],
-              msg: 'Extra inputs are not permitted',
-            },
-          ],
-        },
-        type: 'invalid_request_error',
-      }),
-      // github.com/datapizza-labs/datapizza-ai/issues/98
-      refused('unsupported_feature', 400, {
-        object: 'error',
-        message: "Unexpected role 'user' after role 'tool'",
-        type: 'invalid_request_message_order',
-      }),
-    ],
-    gaveUp: ['error'],
-    oddities: [
-      {
-        says: 'a citation between two texts',
-        stream: [
-          part({ role: 'assistant', content: 'Do not press it [' }),
-          part({ content: [{ type: 'reference', reference_ids: [1] }] }),
-          part({ content: '] says the manual.' }),
-          part({}, 'stop'),
-          DONE,
-        ],
-        fate: { text: 'Do not press it [] says the manual.' },
-      },
-      {
-        says: 'its first words as a part, and the others as text',
-        stream: [
-          part({ content: [{ type: 'text', text: 'Do not ' }] }),
-          part({ content: 'press it.' }, 'stop'),
-          DONE,
-        ],
-        fate: { text: 'Do not press it.' },
-      },
     ],
   },
   {
@@ -397,34 +383,6 @@ export const MAKERS: readonly System[] = [
         tokens: { input: 110, cached: 100, output: 5, estimated: false },
       },
     ],
-  },
-  {
-    // Portkey-AI/gateway, finishReasonMap.ts.
-    name: 'Cohere',
-    place: 'hosted_a',
-    manner: {
-      finish: {
-        stop: 'COMPLETE',
-        length: 'MAX_TOKENS',
-        tool_calls: 'TOOL_CALL',
-        content_filter: 'ERROR_TOXIC',
-      },
-      end: 'none',
-    },
-    refusals: [
-      // github.com/Portkey-AI/gateway, src/providers/cohere
-      refused('credentials', 401, { message: 'invalid api token' }),
-      refused('model_not_found', 404, {
-        message: "model 'm' not found, make sure the correct model ID was used",
-      }),
-      refused('context_length', 400, {
-        message: 'too many tokens: total number of tokens in the prompt cannot exceed 128000',
-      }),
-      refused('rate_limited', 429, {
-        message: 'You are using a Trial key, which is limited to 10 API calls / minute.',
-      }),
-    ],
-    gaveUp: ['TIMEOUT', 'ERROR'],
   },
   {
     // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
