@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
 import { ask, PROTOCOLS, type Protocol, type Told } from './caller.ts';
-import { NEXT, placed, startBetween, WAYS } from './between.ts';
+import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -102,6 +102,7 @@ describe('whatever a model says reaches its caller', () => {
         expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
       }
       expect(seen).toEqual(expected);
+      expect(await keptOf(url, place)).toEqual({ fails: 0, skips: [] });
     },
   );
 });
