@@ -78,15 +78,18 @@ function lastStatus({ reason, status }: Refusal): number {
   return status >= 400 && status < 500 ? status : 400;
 }
 
-describe.each(PROTOCOLS)('a caller in %s that nobody else can serve is told', (protocol) => {
-  test.each(CASES)('what $name said with $status: $says', async (refusal) => {
-    const { place, says } = refusal;
-    const alone = { HOSTED_B_BASE_URL: '' };
-    const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
-    const { status, error } = await ask(url, { protocol, isStream: false });
-    expect(status).toBe(lastStatus(refusal));
-    // Clients of OpenAI's protocols get the system's own bytes.
-    const told = protocol === 'messages' ? error['message'] : says;
-    expect(told).toContain(says === UNREAD ? '' : says);
-  });
-});
+describe.each(['chat', 'messages'] as const)(
+  'a caller in %s that nobody else can serve is told',
+  (protocol) => {
+    test.each(CASES)('what $name said with $status: $says', async (refusal) => {
+      const { place, says } = refusal;
+      const alone = { HOSTED_B_BASE_URL: '' };
+      const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
+      const { status, error } = await ask(url, { protocol, isStream: false });
+      expect(status).toBe(lastStatus(refusal));
+      // Clients of OpenAI's protocols get the system's own bytes.
+      const told = protocol === 'messages' ? error['message'] : says;
+      expect(told).toContain(says === UNREAD ? '' : says);
+    });
+  },
+);

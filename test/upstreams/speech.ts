@@ -115,7 +115,12 @@ export function chunksOf(said: Said, manner: Manner, isCut = false): Json[] {
   const deltas = deltasOf(said, manner);
   const last = finishAt === 'last words' && !isCut ? deltas.pop() : undefined;
   const going = deltas.map((delta, at) => goingOn(delta, at, said, manner));
-  return [...before, ...going, ...(isCut ? [] : [...endOf(last ?? {}, said, manner), ...behind])];
+  const told = [...going, ...(isCut ? [] : endOf(last ?? {}, said, manner))];
+  return [
+    ...before,
+    ...told.map((each) => ({ ...manner.around, ...each })),
+    ...(isCut ? [] : behind),
+  ];
 }
 
 function goingOn(delta: Json, at: number, said: Said, { unfinished, usage: place }: Manner): Json {
@@ -187,7 +192,7 @@ export function wholeOf(said: Said, manner: Manner): Json {
   };
   const { input, output } = said.usage;
   const counted = place === 'none' ? {} : usage(input, output);
-  return answer(message, nameOf(said.finish, manner), counted);
+  return answer(message, nameOf(said.finish, manner), { ...manner.around, ...counted });
 }
 
 /** Sends bytes as the system does. */

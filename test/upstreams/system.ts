@@ -19,6 +19,8 @@ export interface System {
   readonly failures?: readonly FailureEvent[];
   readonly refusals?: readonly Refusal[];
   readonly fields?: readonly RefusedField[];
+  /** Its list of models, and how the gateway lists the first of them. */
+  readonly lists?: { readonly body: Json | readonly Json[]; readonly model: Json };
 }
 
 /** What differs from chat completions as OpenAI streams them. */
@@ -33,6 +35,8 @@ export interface Manner {
   readonly opening?: Json;
   /** What each delta has beside its own. */
   readonly beside?: Json;
+  /** What each chunk and a whole answer have beside their own. */
+  readonly around?: Json;
   /** `finish_reason` while the answer goes on; null by default. */
   readonly unfinished?: '' | 'null' | 'absent';
   /** Names of finish reasons. */

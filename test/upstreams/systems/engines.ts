@@ -8,7 +8,11 @@ export const ENGINES: readonly System[] = [
     // github.com/vllm-project/vllm/issues/50624: `reasoning` since 2026.
     name: 'vLLM 0.12',
     place: 'local',
-    manner: { reasoning: 'reasoning', opening: { content: '', reasoning: null } },
+    manner: {
+      around: { prompt_token_ids: null, service_tier: null },
+      reasoning: 'reasoning',
+      opening: { content: '', reasoning: null },
+    },
     refusals: [
       refused('context_length', 400, {
         error: {
@@ -61,6 +65,13 @@ export const ENGINES: readonly System[] = [
         fate: { next: 'bad_response' },
       },
     ],
+    lists: {
+      body: {
+        object: 'list',
+        data: [{ id: 'm', owned_by: 'vllm', max_model_len: 4096, permission: [] }],
+      },
+      model: { id: 'm', owner: 'vllm', context_length: 4096 },
+    },
   },
   {
     // github.com/vllm-project/vllm/issues/378 and /36944: the reason beside the last words, `[DONE]` twice.
@@ -146,6 +157,7 @@ export const ENGINES: readonly System[] = [
     name: 'llama.cpp of early 2026',
     place: 'local',
     manner: {
+      around: { timings: { prompt_n: 1, predicted_ms: 1.5 }, system_fingerprint: 'b1' },
       opening: { content: null },
       calls: { arguments: 'object' },
       end: 'no blank line',
@@ -176,6 +188,14 @@ export const ENGINES: readonly System[] = [
         },
       }),
     ],
+    lists: {
+      body: {
+        models: [{ name: 'm' }],
+        object: 'list',
+        data: [{ id: 'm', owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }],
+      },
+      model: { id: 'm', owner: 'llamacpp', context_length: 4096 },
+    },
   },
   {
     // github.com/ggml-org/llama.cpp/issues/16109 and /14566: errors in a field of their own.
@@ -369,5 +389,10 @@ export const ENGINES: readonly System[] = [
       // github.com/docker/hello-genai/issues/25
       refused('model_not_found', 404, 'error while getting model: model not found'),
     ],
+    // github.com/docker/hello-genai/issues/25: callers say `ai/m`.
+    lists: {
+      body: { object: 'list', data: [{ id: 'docker.io/ai/m:latest', owned_by: 'docker' }] },
+      model: { id: 'docker.io/ai/m:latest', owner: 'docker' },
+    },
   },
 ];

@@ -7,7 +7,11 @@ export const HOSTS: readonly System[] = [
   {
     name: 'Groq',
     place: 'hosted_a',
-    manner: { reasoning: 'reasoning', calls: { arguments: 'whole' } },
+    manner: {
+      around: { x_groq: { id: 'req_1' }, service_tier: 'on_demand' },
+      reasoning: 'reasoning',
+      calls: { arguments: 'whole' },
+    },
     refusals: [
       // github.com/groq/groq-typescript/issues/28; github.com/tensorzero/tensorzero/issues/1893
       refused('unsupported_feature', 400, {
@@ -80,12 +84,20 @@ export const HOSTS: readonly System[] = [
         sent: {},
       },
     ],
+    lists: {
+      body: {
+        object: 'list',
+        data: [{ id: 'm', owned_by: 'Meta', active: true, context_window: 4096 }],
+      },
+      model: { id: 'm', owner: 'Meta', context_length: 4096 },
+    },
   },
   {
     // openrouter.ai/docs, Streaming.
     name: 'OpenRouter',
     place: 'hosted_a',
     manner: {
+      around: { provider: 'Host', native_finish_reason: null },
       role: 'each',
       reasoning: 'reasoning',
       life: ': OPENROUTER PROCESSING\n\n',
@@ -175,7 +187,12 @@ export const HOSTS: readonly System[] = [
     // Portkey-AI/gateway, finishReasonMap.ts.
     name: 'Together',
     place: 'hosted_a',
-    manner: { role: 'each', finish: { stop: 'eos' }, beside: { tool_calls: [] } },
+    manner: {
+      around: { prompt: [] },
+      role: 'each',
+      finish: { stop: 'eos' },
+      beside: { tool_calls: [] },
+    },
     refusals: [
       // The words of TGI.
       refused(
@@ -204,6 +221,11 @@ export const HOSTS: readonly System[] = [
         ),
       ),
     ],
+    // github.com/maximhq/bifrost/issues/6711
+    lists: {
+      body: [{ id: 'm', object: 'model', created: 7, organization: 'Meta', context_length: 4096 }],
+      model: { id: 'm', created: 7, owner: 'Meta', context_length: 4096 },
+    },
   },
   {
     name: 'Fireworks',

@@ -229,6 +229,15 @@ export const MAKERS: readonly System[] = [
       // github.com/BerriAI/litellm/issues/4562
       refused('http_529', 529, anthropic('overloaded_error', 'Overloaded')),
     ],
+    lists: {
+      body: {
+        data: [
+          { type: 'model', id: 'm', created_at: '1970-01-01T00:00:07Z', max_input_tokens: 4096 },
+        ],
+        has_more: false,
+      },
+      model: { id: 'm', created: 7, context_length: 4096 },
+    },
   },
   {
     // github.com/THU-MAIC/OpenMAIC/issues/1556; github.com/googleapis/python-genai/issues/2868.
@@ -388,7 +397,11 @@ export const MAKERS: readonly System[] = [
     // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
     name: 'Perplexity',
     place: 'hosted_a',
-    manner: { usage: 'each', lineEnd: '\r\n' },
+    manner: {
+      around: { citations: ['https://example.com'], search_results: [] },
+      usage: 'each',
+      lineEnd: '\r\n',
+    },
     refusals: [
       refused('model_not_found', 400, {
         error: {

@@ -360,7 +360,12 @@ export const OPEN_MODELS: readonly System[] = [
   {
     name: 'MiniMax',
     place: 'hosted_a',
-    manner: { role: 'each', unfinished: 'absent', usage: 'with the end' },
+    manner: {
+      around: { base_resp: { status_code: 0, status_msg: '' }, input_sensitive: false },
+      role: 'each',
+      unfinished: 'absent',
+      usage: 'with the end',
+    },
     refusals: [
       // github.com/lobehub/lobe-chat/issues/2087; platform.minimax.io, Error Codes
       refused('quota', 200, {

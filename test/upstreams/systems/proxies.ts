@@ -106,6 +106,13 @@ export const PROXIES: readonly System[] = [
       ),
       refused('quota', 403, openAi('用户额度不足', 'insufficient_user_quota', 'one_api_error')),
     ],
+    lists: {
+      body: {
+        object: 'list',
+        data: [{ id: 'm', permission: { id: 'x' }, root: 'm', parent: null }],
+      },
+      model: { id: 'm' },
+    },
   },
   {
     // github.com/open-webui/open-webui/issues/16377.
