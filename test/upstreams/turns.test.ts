@@ -162,6 +162,28 @@ describe('an upstream that speaks Messages itself', () => {
   const asked = { protocol: 'messages', isStream: true } as const;
   const overloaded = typed('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
 
+  const spoken = [
+    typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+    typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: SAID.text } }),
+    typed('content_block_stop', { index: 0 }),
+    typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+    typed('message_stop'),
+  ].join('');
+
+  test.each([
+    // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
+    ['without blanks', spoken.replaceAll(': ', ':')],
+    ['in lines that end with CR and LF', spoken.replaceAll('\n', '\r\n')],
+    ['and then says [DONE]', `${spoken}data: [DONE]\n\n`],
+  ])('%s is understood', async (_how, bytes) => {
+    const native = { HOSTED_A_PROTOCOLS: 'native' };
+    const { url } = await startBetween('hosted_a', sse(bytes), native);
+    const whole = { upstream: 'hosted_a', end: 'whole', finish: 'stop', faults: [], ...TEXT };
+    expect(await ask(url, asked)).toMatchObject(whole);
+    expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
+  });
+
   test.each([
     ['first', [overloaded]],
     ['behind a ping', [typed('ping'), overloaded]],

@@ -90,6 +90,18 @@ export const MAKERS: readonly System[] = [
         sent: { max_completion_tokens: 100 },
       },
       {
+        about: 'max_tokens, as max_output_tokens is translated',
+        from: 'responses',
+        request: { max_output_tokens: 9 },
+        status: 400,
+        body: openAi(
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+          'unsupported_parameter',
+        ),
+        minds: (body) => 'max_tokens' in body,
+        sent: { max_completion_tokens: 9 },
+      },
+      {
         // github.com/lobehub/lobehub/issues/9385: organisations that are not verified.
         about: 'streams',
         request: {},
