@@ -1,3 +1,4 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Said } from '../support/chat-answers.ts';
 import type { Script } from '../support/upstream.ts';
 import type { Json, Manner, Oddity } from './system.ts';
@@ -195,16 +196,21 @@ export function wholeOf(said: Said, manner: Manner): Json {
   return answer(message, nameOf(said.finish, manner), { ...manner.around, ...counted });
 }
 
-/** Sends bytes as the system does. */
-function sending(type: string, bytes: string, { isClosing }: Manner, isCut = false): Script {
+/** Sends text as the system does. */
+function sending(type: string, text: string, manner: Manner, isCut = false): Script {
+  const { coding, isClosing } = manner;
   return ({ res, socket }) => {
     // Without it Node ends the body with the connection.
     if (isClosing === true) res.removeHeader('transfer-encoding');
-    res.writeHead(200, { 'content-type': type });
+    const coded = coding === undefined ? {} : { 'content-encoding': coding };
+    res.writeHead(200, { 'content-type': type, ...coded });
+    const bytes = coding === undefined ? text : CODINGS[coding](text);
     if (!isCut) return void res.end(bytes);
     res.write(bytes, () => socket.destroy());
   };
 }
+
+const CODINGS = { gzip: gzipSync, br: brotliCompressSync };
 
 const EVENTS = 'text/event-stream';
 

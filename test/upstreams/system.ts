@@ -67,6 +67,8 @@ export interface Manner {
   readonly life?: string;
   /** Lines of each event before its data. */
   readonly named?: string;
+  /** Whether it was asked for or not. */
+  readonly coding?: 'gzip' | 'br';
   /** The end of the connection ends the body. */
   readonly isClosing?: true;
   /** It answers whole whatever was asked. */

@@ -5,6 +5,18 @@ import type { System } from '../system.ts';
 /** What stands between hosts and their callers. */
 export const PROXIES: readonly System[] = [
   {
+    // github.com/agentgateway/agentgateway/issues/873.
+    name: 'a company proxy',
+    place: 'hosted_a',
+    manner: { coding: 'gzip' },
+  },
+  {
+    // github.com/ChatGPTNextWeb/NextChat/issues/3215.
+    name: 'the edge of OpenAI',
+    place: 'hosted_a',
+    manner: { coding: 'br' },
+  },
+  {
     // github.com/BerriAI/liteLLM-proxy/issues/19; github.com/danny-avila/LibreChat/issues/5563; github.com/Bike4Mind/bike4mind/issues/1089.
     name: 'a Bedrock proxy',
     place: 'hosted_a',
