@@ -21,7 +21,7 @@ const E2E = [
 ];
 
 /** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
-const WALL = ['test/{wall,properties}/**/*.test.ts'];
+const WALL = ['test/{wall,properties,upstreams}/**/*.test.ts'];
 
 /** Laws of the databases: files of SQLite, and a real PostgreSQL that several gateways share. */
 const STORE = ['test/registry/{pool,store}/**/*.test.ts'];

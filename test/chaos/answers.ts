@@ -16,7 +16,7 @@ export interface AnswerCall {
   readonly arguments: string;
 }
 
-export type Finish = 'stop' | 'length' | 'tool_calls';
+export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** A number of a seed. */
 export interface RequestKey {

@@ -5,15 +5,28 @@ import { type Draft, type Heard, newDraft, type Reader, usageIn } from './heard.
 /** Reasons of engines that have none yet. */
 const NO_REASON: readonly unknown[] = [null, undefined, '', 'null'];
 
+const FINISHES: readonly Finish[] = ['stop', 'length', 'tool_calls', 'content_filter'];
+
 function finishOf(reason: unknown): Finish | null {
-  return reason === 'stop' || reason === 'length' || reason === 'tool_calls' ? reason : null;
+  return FINISHES.find((finish) => finish === reason) ?? null;
 }
 
 const usageOf = (usage: Json) => usageIn(usage, 'prompt_tokens', 'completion_tokens');
 
-/** Engines that know both names give the same text under each. */
-const reasoningIn = ({ reasoning_content: content, reasoning }: Json) =>
-  asText(content) || asText(reasoning);
+/** Engines that know both names give the same text under each; Mistral's thoughts are parts of the content. */
+const reasoningIn = ({ reasoning_content: own, reasoning, content }: Json) =>
+  asText(own) ||
+  asText(reasoning) ||
+  asList(content)
+    .flatMap(({ thinking }) => asList(thinking))
+    .map(({ text }) => asText(text))
+    .join('');
+
+const textIn = ({ content }: Json) =>
+  asText(content) ||
+  asList(content)
+    .map(({ text }) => asText(text))
+    .join('');
 
 /** A whole chat completion. */
 export function hearCompletion(body: Json): Heard {
@@ -25,7 +38,7 @@ export function hearCompletion(body: Json): Heard {
   if (message['role'] !== 'assistant') draft.faults.push('it has no role');
   draft.end = 'whole';
   draft.reasoning = reasoningIn(message);
-  draft.text = asText(message['content']);
+  draft.text = textIn(message);
   draft.finish = finishOf(choice['finish_reason']);
   draft.usages.push(usageOf(asObject(body['usage'])));
   draft.calls = asList(message['tool_calls']).map(({ id, function: called }) => ({
@@ -48,7 +61,7 @@ export function createChatReader(): Reader {
     if (index !== 0) draft.faults.push(`a choice ${String(index)}`);
     if (typeof delta['role'] === 'string') roles += 1;
     draft.reasoning += reasoningIn(delta);
-    draft.text += asText(delta['content']);
+    draft.text += textIn(delta);
     for (const piece of asList(delta['tool_calls'])) addCallPiece(draft, piece);
     if (NO_REASON.includes(reason)) return;
     finishes += 1;

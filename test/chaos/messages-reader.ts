@@ -6,6 +6,7 @@ const FINISHES: ReadonlyMap<unknown, Finish> = new Map([
   ['end_turn', 'stop'],
   ['max_tokens', 'length'],
   ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
 ]);
 
 const usageOf = (usage: Json) => usageIn(usage, 'input_tokens', 'output_tokens');

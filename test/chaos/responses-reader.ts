@@ -21,7 +21,9 @@ export function hearResponse(body: Json): Heard {
 
 function finishOf({ status, incomplete_details: details }: Json, { calls }: Draft): Finish | null {
   if (status === 'completed') return calls.length > 0 ? 'tool_calls' : 'stop';
-  return asObject(details)['reason'] === 'max_output_tokens' ? 'length' : null;
+  const { reason } = asObject(details);
+  if (reason === 'content_filter') return reason;
+  return reason === 'max_output_tokens' ? 'length' : null;
 }
 
 function addItems(draft: Draft, items: readonly Json[]): void {

@@ -80,8 +80,10 @@ export function createAssembly(): Assembly {
         // Some send one with each part of the answer; the last is that of the whole.
         finishReason = standardReason(reason) ?? finishReason;
         setAllLast(choice, others);
-        if (!isObject(delta)) continue;
-        const { tool_calls: pieces, ...fields } = delta;
+        // Some put a whole message into their only chunk.
+        const said = isObject(delta) ? delta : others['message'];
+        if (!isObject(said)) continue;
+        const { tool_calls: pieces, ...fields } = said;
         addFields(message, fields);
         addToolCalls(pieces);
       }

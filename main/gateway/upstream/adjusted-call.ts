@@ -67,11 +67,13 @@ export function sendAdjusted(
     }
   }
 
-  const hidesUsage = () =>
-    call.asksForUsage && !made.has('without_usage') && !made.has('without_stream');
+  const isAskedForUsage = () => !made.has('without_usage') && !made.has('without_stream');
+  const hidesUsage = () => call.asksForUsage && isAskedForUsage();
 
   function learn(last: Seen): void {
-    const hadUsage = hidesUsage();
+    // A translated stream asks for it without its caller, too.
+    const isTranslated = call.translator !== null && call.request.includeUsage;
+    const hadUsage = (call.asksForUsage || isTranslated) && isAskedForUsage();
     if (last.kind === 'stream' || last.kind === 'answer')
       adjustments.accepted(id, call.model, made, hadUsage);
     // Some models of NVIDIA NIM fall silent at the field (HKUDS/DeepTutor#420, earendil-works/pi#1528).

@@ -204,7 +204,7 @@ function requestTo(
     readonly call: ChatCall;
     readonly request: ChatRequest;
     readonly mode: AnswerMode;
-    readonly own: OwnHeaders;
+    readonly own: Omit<OwnHeaders, 'vendor'>;
     readonly made: ReadonlySet<Adjustment>;
     readonly forStop: boolean;
   },
@@ -215,7 +215,7 @@ function requestTo(
     method: 'POST',
     origin,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
-    headers: upstreamHeaders(headers, own),
+    headers: upstreamHeaders(headers, { ...own, vendor: request.endpoint.vendor }),
     body: adjustedBody(body, made),
   };
 }

@@ -1,14 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER =
   /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
 
+/** Anthropic and LMDeploy refuse a message without one (InternLM/lmdeploy, serve/anthropic). */
+export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [
+  'anthropic-version',
+  '2023-06-01',
+];
+
 /** Added to the caller's headers. */
 export interface OwnHeaders {
   readonly contentType: string;
+  /** Whose API is asked. */
+  readonly vendor: ApiEndpoint['vendor'];
   /** The whole `Authorization` value, or null; the caller's own is for `local` only. */
   readonly authorization: string | null;
   /** From the configuration; they replace all others. */
@@ -20,6 +29,9 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   const headers = ['content-type', own.contentType];
   if (own.authorization !== null) headers.push('authorization', own.authorization);
   headers.push(...fromCaller(caller));
+  const [version] = ANTHROPIC_VERSION;
+  if (own.vendor === 'anthropic' && caller[version] === undefined)
+    headers.push(...ANTHROPIC_VERSION);
   const extra = Object.entries(own.extra);
   if (extra.length === 0) return headers;
   const replaced = new Set(extra.map(([name]) => name.toLowerCase()));

@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRequest, fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import { ANTHROPIC_VERSION } from './headers.ts';
 import type { RemoteUpstream } from './upstreams.ts';
 
 // What the gateway asks by itself: for a list of models, and for health.
@@ -27,7 +28,7 @@ export function listHeaders({
 }: Source): string[] {
   const extra = Object.entries(headers).flat();
   if (origin === 'https://api.anthropic.com' && apiKey !== null) {
-    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
+    return [...extra, 'x-api-key', apiKey, ...ANTHROPIC_VERSION];
   }
   const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
   return authorization === null ? extra : [...extra, 'authorization', authorization];

@@ -27,6 +27,26 @@ const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
 const cuts = fc.array(fc.nat(), { maxLength: 6 });
 const call = fc.record({ id: text, name: text, arguments: text, cuts });
 
+test('a whole message in the only chunk of a stream is the answer', () => {
+  const message = { role: 'assistant', content: 'Yes' };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  expect(assembled([{ choices }])).toEqual({ object: 'chat.completion', choices });
+});
+
+test('a message with the text so far, beside each delta, adds nothing', () => {
+  const beside = (content: string, soFar: string, finish_reason: string | null = null) => ({
+    choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason }],
+  });
+  expect(
+    assembled([beside('Do not ', 'Do not '), beside('press.', 'Do not press.', 'stop')]),
+  ).toEqual({
+    object: 'chat.completion',
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'Do not press.' }, finish_reason: 'stop' },
+    ],
+  });
+});
+
 test('wherever text and arguments are cut, the message is the same', () => {
   fc.assert(
     fc.property(text, cuts, fc.array(call, { maxLength: 4 }), (content, places, calls) => {

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import type { Tokens } from '#shared/usage.ts';
+import { type Said, SAID } from '../support/chat-answers.ts';
+import { ask, PROTOCOLS, type Protocol, type Told } from './caller.ts';
+import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
+import { type Cut, saying, sayingHalf } from './speech.ts';
+import type { Manner } from './system.ts';
+import { SYSTEMS } from './systems/all.ts';
+
+const TEXT = 'Press it: "no" 😀 [DONE]\n';
+const CALL = { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo","days":[1,{"a":"}"}]}' };
+const OTHER = { id: 'call_2', name: 'send_mail', arguments: '{"to":"bob"}' };
+const calls = (...all: Said['calls']) => ({ text: '', calls: all, finish: 'tool_calls' as const });
+
+/** What a model says, by situation. */
+const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool?: true }>> = {
+  'a plain answer': { text: TEXT },
+  'one word': { text: 'Yes' },
+  'an answer with reasoning': { reasoning: 'Hm, "no".', text: TEXT },
+  'an answer that the limit cut off': { text: 'Press', finish: 'length' },
+  'an answer that was filtered': { text: 'Press', finish: 'content_filter' },
+  'reasoning alone': { reasoning: 'Hm.', text: '' },
+  'hidden reasoning that used up the limit': { text: '', finish: 'length' },
+  'nothing to add to a tool’s result': { text: '', isAfterTool: true },
+  'one call': calls(CALL),
+  'a call without arguments': calls({ ...CALL, arguments: '' }),
+  'parallel calls': calls(CALL, OTHER),
+  'parallel calls of one tool': calls(CALL, { ...CALL, id: 'call_2' }),
+  'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
+};
+
+const CASES = SYSTEMS.flatMap((system) =>
+  PROTOCOLS.flatMap((protocol) =>
+    WAYS.map((way) => ({ ...system, ...placed(system.place, way), protocol, way })),
+  ),
+);
+
+/** What is the same for all systems. */
+function expectedOf(said: Said, { finish = {} }: Manner, protocol: Protocol) {
+  // Chat completions have always had both words for it, and clients look for the calls.
+  const isStop = protocol === 'chat' && finish.tool_calls === 'stop';
+  return {
+    status: 200,
+    reason: 'none',
+    end: 'whole',
+    text: said.text,
+    reasoning: said.reasoning,
+    finish: said.finish === 'tool_calls' && isStop ? 'stop' : said.finish,
+    calls: said.calls.map(({ name, arguments: json }) => ({
+      name,
+      arguments: JSON.parse(json || '{}') as unknown,
+    })),
+    hasIds: true,
+    faults: [],
+  };
+}
+
+function seenOf(told: Told) {
+  const { status, reason, end, text, reasoning, finish, faults } = told;
+  const ids = new Set(told.calls.map(({ id }) => id));
+  return {
+    status,
+    reason,
+    end,
+    text,
+    reasoning,
+    finish,
+    calls: told.calls.map(({ name, arguments: json }) => ({
+      name,
+      arguments: JSON.parse(json) as unknown,
+    })),
+    hasIds: ids.size === told.calls.length && !ids.has(''),
+    faults,
+  };
+}
+
+/** As it is told, or guessed where it is not. */
+function tokensOf(manner: Manner): Partial<Tokens> {
+  return manner.usage === 'none'
+    ? { estimated: true }
+    : { input: 12, output: 7, cached: 0, estimated: false };
+}
+
+describe('whatever a model says reaches its caller', () => {
+  test.each(CASES)(
+    'of $name, $way, in $protocol',
+    async ({ place, settings, manner, protocol, way }) => {
+      const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
+      const seen: Record<string, unknown> = {};
+      const expected: Record<string, unknown> = {};
+      for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
+        const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
+        system.script = saying(said, manner);
+        const told = await ask(url, {
+          protocol,
+          isStream: way === 'streamed',
+          isAfterTool: isAfterTool ?? false,
+        });
+        const tokens = gateway.host.snapshot().requests[0]?.tokens;
+        seen[situation] = { ...seenOf(told), tokens };
+        const counted = expect.objectContaining(tokensOf(manner)) as unknown;
+        expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
+      }
+      expect(seen).toEqual(expected);
+      expect(await keptOf(url, place)).toEqual({ fails: 0, skips: [] });
+    },
+  );
+});
+
+/** What is still to be decoded is lost with its connection, and so it is chance who answers. */
+const CUT = CASES.filter(({ way, manner }) => way !== 'whole' && manner.coding === undefined);
+
+const CUTS: readonly Cut[] = ['reset', 'closed', 'done'];
+
+describe('an answer that is cut off is never told as whole', () => {
+  test.each(CUT)(
+    'by $name, $way, in $protocol',
+    async ({ place, settings, manner, protocol, way }) => {
+      const said = { ...SAID, text: 'Transfer the money only if' };
+      const { url, system } = await startBetween(place, saying(said, manner), {
+        ...settings,
+        FAIL_THRESHOLD: '100',
+      });
+      for (const how of CUTS) {
+        system.script = sayingHalf(said, manner, how);
+        const isStream = way === 'streamed';
+        const told = await ask(url, { protocol, isStream });
+        const { text, end, faults } = told;
+        const isHanded = !isStream || manner.isWhole === true;
+        const expected = isHanded
+          ? { text: NEXT, end: 'whole', faults: [] }
+          : { text: said.text, end: 'broken', faults: [] };
+        expect({ how, text, end, faults }).toEqual({ how, ...expected });
+      }
+    },
+  );
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { SAID } from '../support/chat-answers.ts';
+import { json, type Script } from '../support/upstream.ts';
+import { startBetween } from './between.ts';
+import { ask } from './caller.ts';
+import { saying } from './speech.ts';
+import type { Manner, RefusedField } from './system.ts';
+import { SYSTEMS } from './systems/all.ts';
+
+const CASES = SYSTEMS.flatMap(({ name, place, manner, fields = [] }) =>
+  fields.flatMap((field) =>
+    ['a stream', 'a whole answer'].map((wanted) => ({ name, place, manner, ...field, wanted })),
+  ),
+);
+
+const minding =
+  ({ minds, status, body }: RefusedField, manner: Manner): Script =>
+  (call) =>
+    (minds(call.json) ? json(status, body) : saying(SAID, manner))(call);
+
+test.each(CASES)(
+  'a request for $wanted is taken by $name, which does not take $about, and it learns once',
+  async ({ place, manner, wanted, ...field }) => {
+    const { from: protocol = 'chat', request: more, minds, sent, isNeverSent } = field;
+    const { url, system, next } = await startBetween(place, minding(field, manner));
+    const question = { protocol, isStream: wanted === 'a stream', more };
+    const told = await ask(url, question);
+    expect(told).toMatchObject({ status: 200, upstream: place, reason: 'none', text: SAID.text });
+    expect(system.calls.map((call) => minds(call.json))).toEqual(
+      isNeverSent ? [false] : [true, false],
+    );
+    expect(system.calls.at(-1)?.json).toMatchObject(sent);
+    await ask(url, question);
+    expect(system.calls.filter((call) => minds(call.json))).toHaveLength(isNeverSent ? 0 : 1);
+    expect(next.calls).toHaveLength(0);
+  },
+);

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { HELLO, chat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+import type { System } from './system.ts';
+import { SYSTEMS } from './systems/all.ts';
+
+const CASES = SYSTEMS.flatMap(({ name, place, lists }) =>
+  lists === undefined ? [] : [{ name, place, ...lists }],
+);
+
+/** A gateway in front of an upstream that lists its models like this. */
+async function startListing(place: System['place'], body: unknown) {
+  const upstream = await startUpstream(answers('hi'));
+  upstream.answerGet = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  const { url } = await startGateway(at({ [place]: upstream.url }));
+  const list = async () => {
+    const { text } = await send(`${url}/v1/models`);
+    return (JSON.parse(text) as { readonly data: readonly unknown[] }).data;
+  };
+  return { upstream, url, list };
+}
+
+test.each(CASES)('the models that $name lists are listed', async ({ place, body, model }) => {
+  const { list } = await startListing(place, body);
+  const owned = { ...model, owned_by: place };
+  await expect.poll(list).toEqual([expect.objectContaining(owned)]);
+});
+
+test('a list that is missing is no outage, and its upstream takes any name', async () => {
+  // github.com/kvcache-ai/ktransformers/issues/123
+  const upstream = await startUpstream(answers('hi'));
+  const { url } = await startGateway(at({ local: upstream.url }));
+  const answer = await chat(url, { ...HELLO, model: 'any' });
+  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(upstream.calls[0]?.json['model']).toBe('any');
+});
+
+test('Docker Model Runner is asked under the long name that it lists', async () => {
+  const { body } = CASES.find(({ name }) => name === 'Docker Model Runner') ?? { body: null };
+  const { upstream, url, list } = await startListing('local', body);
+  await expect.poll(list).toHaveLength(1);
+  await chat(url, { ...HELLO, model: 'ai/m' });
+  expect(upstream.calls[0]?.json['model']).toBe('docker.io/ai/m:latest');
+});

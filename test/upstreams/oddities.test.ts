@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
+import { ask, PROTOCOLS } from './caller.ts';
+import { answer, DONE, oddly, part } from './speech.ts';
+import type { Oddity, System } from './system.ts';
+import { SYSTEMS } from './systems/all.ts';
+
+const HALF = part({ content: 'Pre' });
+
+/** Those of its list, and what follows from how it fails. */
+function odditiesOf({ oddities = [], gaveUp = [], failures = [] }: System): Oddity[] {
+  return [
+    ...oddities,
+    ...gaveUp.map((reason) => ({
+      says: `half an answer with the reason ${reason}`,
+      stream: [HALF, part({}, reason), DONE],
+      whole: answer({ content: 'Pre' }, reason),
+      fate: { broken: 'Pre' },
+    })),
+    ...failures.flatMap(({ event, means }) => [
+      { says: `first that it is ${means}`, stream: [event, DONE], fate: { next: means } },
+      {
+        says: `in the middle that it is ${means}`,
+        stream: [HALF, event, DONE],
+        fate: { broken: 'Pre', means },
+      },
+    ]),
+  ];
+}
+
+const CASES = SYSTEMS.flatMap((system) =>
+  odditiesOf(system).flatMap((oddity) =>
+    WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
+      name: system.name,
+      ...placed(system.place, way),
+      manner: system.manner,
+      ...oddity,
+      way,
+    })),
+  ),
+);
+type Case = (typeof CASES)[number];
+
+const fails = (means: string) => (means === 'bad_response' ? 1 : 0);
+
+/** What the caller hears, and what the circuit of the system keeps. */
+function expectedOf({ fate, place, way }: Pick<Case, 'fate' | 'place' | 'way'>) {
+  const next = { text: NEXT, reasoning: '', calls: [], finish: 'stop', end: 'whole' };
+  const at = { upstream: place, reason: 'none', fails: 0 };
+  if ('next' in fate) {
+    const reason = `${place}=${fate.next}`;
+    return { ...next, upstream: 'hosted_b', reason, fails: fails(fate.next) };
+  }
+  if (!('broken' in fate)) return { ...next, ...at, text: '', ...fate };
+  const { broken, means = 'bad_response' } = fate;
+  return way === 'streamed'
+    ? { ...at, text: broken, end: 'broken', fails: fails(means) }
+    : { ...next, upstream: 'hosted_b', fails: fails(means) };
+}
+
+/** Null for one that broke off. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+describe.each(PROTOCOLS)('a caller in %s gets what it is, if it comes', (protocol) => {
+  test.each(CASES)('$way from $name, which says $says', async (each) => {
+    const { place, settings, manner, way, tokens } = each;
+    const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
+    const told = await ask(url, { protocol, isStream: way === 'streamed' });
+    const kept = await keptOf(url, place);
+    const calls = told.calls.map(({ name, arguments: json }) => ({
+      name,
+      arguments: parsed(json),
+    }));
+    expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
+    expect(told.faults).toEqual([]);
+    const counted = gateway.host.snapshot().requests[0]?.tokens;
+    expect(counted).toEqual(tokens ?? counted);
+  });
+});
+
+test('an error in the middle of a stream keeps the code that clients act on', async () => {
+  const error = {
+    message: 'too long',
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+  };
+  const { url } = await startBetween('hosted_a', oddly({ stream: [HALF, { error }] }, {}));
+  const told = await ask(url, { protocol: 'chat', isStream: true });
+  expect(told.error).toMatchObject({ code: error.code });
+});

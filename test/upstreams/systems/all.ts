@@ -1,0 +1,14 @@
+import type { System } from '../system.ts';
+import { ENGINES } from './engines.ts';
+import { HOSTS } from './hosts.ts';
+import { MAKERS } from './makers.ts';
+import { OPEN_MODELS } from './open-models.ts';
+import { PROXIES } from './proxies.ts';
+
+export const SYSTEMS: readonly System[] = [
+  ...ENGINES,
+  ...MAKERS,
+  ...OPEN_MODELS,
+  ...HOSTS,
+  ...PROXIES,
+];

@@ -1,0 +1,499 @@
+import { openAi, openRouter, refused, TOOL_LOOP } from '../refused.ts';
+import { DONE, part, usagePart } from '../speech.ts';
+import type { System } from '../system.ts';
+
+/** Hosts of models by others. */
+export const HOSTS: readonly System[] = [
+  {
+    name: 'Groq',
+    place: 'hosted_a',
+    manner: {
+      around: { x_groq: { id: 'req_1' }, service_tier: 'on_demand' },
+      reasoning: 'reasoning',
+      calls: { arguments: 'whole' },
+    },
+    refusals: [
+      // github.com/groq/groq-typescript/issues/28; github.com/tensorzero/tensorzero/issues/1893
+      refused('unsupported_feature', 400, {
+        error: {
+          message: 'Failed to call a function. Please adjust your prompt.',
+          type: 'invalid_request_error',
+          code: 'tool_use_failed',
+          failed_generation: '<function=x>',
+        },
+      }),
+      refused(
+        'rate_limited',
+        429,
+        openAi(
+          'Rate limit reached for model `m`. Please try again in 2m59.56s.',
+          'rate_limit_exceeded',
+          'tokens',
+        ),
+        {
+          headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '2m59.56s' },
+          waitMs: 179_560,
+        },
+      ),
+      // github.com/fork-dev/TrackerWin/issues/2595
+      refused(
+        'request_too_large',
+        413,
+        openAi(
+          'Request too large for model `m` on tokens per minute (TPM): Limit 12000, Requested 52000',
+          'rate_limit_exceeded',
+          'tokens',
+        ),
+      ),
+      refused(
+        'context_length',
+        400,
+        openAi(
+          'Please reduce the length of the messages or completion.',
+          'context_length_exceeded',
+        ),
+      ),
+      refused(
+        'model_not_found',
+        400,
+        openAi(
+          'The model `m` has been decommissioned and is no longer supported.',
+          'model_decommissioned',
+        ),
+      ),
+      // console.groq.com/docs/errors
+      refused('rate_limited', 498, openAi('Flex tier capacity exceeded.', 'capacity_exceeded')),
+    ],
+    failures: [
+      {
+        event: openAi('Failed to call a function.', 'tool_use_failed'),
+        means: 'unsupported_feature',
+      },
+    ],
+    fields: [
+      {
+        // github.com/janhq/jan/issues/8136
+        about: 'an earlier thought',
+        request: { messages: TOOL_LOOP },
+        status: 400,
+        body: openAi(
+          "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+          null,
+        ),
+        minds: (body) => JSON.stringify(body).includes('reasoning_content'),
+        sent: {},
+      },
+    ],
+    lists: {
+      body: {
+        object: 'list',
+        data: [{ id: 'm', owned_by: 'Meta', active: true, context_window: 4096 }],
+      },
+      model: { id: 'm', owner: 'Meta', context_length: 4096 },
+    },
+  },
+  {
+    // openrouter.ai/docs, Streaming.
+    name: 'OpenRouter',
+    place: 'hosted_a',
+    manner: {
+      around: { provider: 'Host', native_finish_reason: null },
+      role: 'each',
+      reasoning: 'reasoning',
+      life: ': OPENROUTER PROCESSING\n\n',
+      usage: 'end again',
+    },
+    refusals: [
+      // openrouter.ai/docs, Errors; github.com/openclaw/openclaw/issues/99079
+      refused('model_not_found', 404, openRouter(404, 'No endpoints found for m.')),
+      refused(
+        'unsupported_feature',
+        404,
+        openRouter(404, 'No endpoints found that support tool use.'),
+      ),
+      refused(
+        'unsupported_input',
+        404,
+        openRouter(404, 'No endpoints found that support image input'),
+      ),
+      refused(
+        'model_not_found',
+        404,
+        openRouter(404, 'No endpoints found matching your data policy.'),
+      ),
+      refused('model_not_found', 400, openRouter(400, 'm is not a valid model ID')),
+      refused(
+        'request_too_large',
+        402,
+        openRouter(
+          402,
+          'This request requires more credits, or fewer max_tokens. You requested up to 65535 tokens, but can only afford 31000.',
+        ),
+      ),
+      refused(
+        'quota',
+        402,
+        openRouter(
+          402,
+          'Insufficient credits. Add more using https://openrouter.ai/settings/credits',
+        ),
+      ),
+      refused(
+        'moderation',
+        403,
+        openRouter(403, 'Your chosen model requires moderation and your input was flagged', {
+          reasons: ['violence'],
+          flagged_input: 'hi',
+        }),
+      ),
+      refused('credentials', 401, openRouter(401, 'User not found.')),
+      refused(
+        'rate_limited',
+        429,
+        openRouter(429, 'Provider returned error', {
+          raw: '{"error":{"message":"slow down"}}',
+          headers: { 'X-RateLimit-Reset': String(Date.UTC(2026, 0, 1, 0, 0, 42)) },
+        }),
+        { waitMs: 42_000 },
+      ),
+      // github.com/BerriAI/litellm/issues/21755
+      refused('rate_limited', 200, openRouter(429, 'Rate limit exceeded: free-models-per-min.')),
+    ],
+    gaveUp: ['error'],
+    failures: [
+      // github.com/diegosouzapw/OmniRoute/issues/8210; github.com/dcdpr/jp/issues/978
+      {
+        event: { ...part({}), choices: [], ...openRouter(502, 'Provider error') },
+        means: 'bad_response',
+      },
+      {
+        event: { ...part({ content: '' }, 'error'), ...openRouter(429, 'slow down') },
+        means: 'rate_limited',
+      },
+    ],
+    oddities: [
+      {
+        says: 'one thought in two fields',
+        stream: [
+          part({ reasoning: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }),
+          part({ content: 'Yes' }, 'stop'),
+          DONE,
+        ],
+        fate: { reasoning: 'Hm.', text: 'Yes' },
+      },
+    ],
+  },
+  {
+    // Portkey-AI/gateway, finishReasonMap.ts.
+    name: 'Together',
+    place: 'hosted_a',
+    manner: {
+      around: { prompt: [] },
+      role: 'each',
+      finish: { stop: 'eos' },
+      beside: { tool_calls: [] },
+    },
+    refusals: [
+      // The words of TGI.
+      refused(
+        'context_length',
+        422,
+        openAi(
+          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 40097',
+          null,
+        ),
+      ),
+      refused(
+        'quota',
+        402,
+        openAi(
+          'Credit limit exceeded, please navigate to your billing page.',
+          'credit_limit',
+          'credit_limit',
+        ),
+      ),
+      refused(
+        'model_not_found',
+        404,
+        openAi(
+          'Unable to access model m. Please visit the list of supported models.',
+          'model_not_available',
+        ),
+      ),
+    ],
+    // github.com/maximhq/bifrost/issues/6711
+    lists: {
+      body: [{ id: 'm', object: 'model', created: 7, organization: 'Meta', context_length: 4096 }],
+      model: { id: 'm', created: 7, owner: 'Meta', context_length: 4096 },
+    },
+  },
+  {
+    name: 'Fireworks',
+    place: 'hosted_a',
+    manner: { usage: 'with the end' },
+    refusals: [
+      // github.com/vercel/ai/issues/18307
+      refused('model_not_found', 404, {
+        error: {
+          object: 'error',
+          type: 'invalid_request_error',
+          code: 'NOT_FOUND',
+          message: 'Model not found, inaccessible, and/or not deployed',
+        },
+      }),
+      refused('context_length', 400, {
+        error: {
+          object: 'error',
+          type: 'invalid_request_error',
+          code: 'invalid_request_error',
+          message: 'The prompt is too long: 200000, model maximum context length: 131071',
+        },
+      }),
+      refused('quota', 412, {
+        error: {
+          object: 'error',
+          message: 'Account x is suspended, possibly due to reaching the monthly spending limit.',
+        },
+      }),
+    ],
+  },
+  {
+    name: 'Cerebras',
+    place: 'hosted_a',
+    manner: { reasoning: 'reasoning', unfinished: 'absent', usage: 'with the end' },
+    refusals: [
+      // github.com/badlogic/pi-mono, packages/ai, overflow.ts: no body at all.
+      refused('request_too_large', 413, ''),
+      refused('http_400', 400, ''),
+      refused('context_length', 400, {
+        message:
+          'Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192',
+        type: 'invalid_request_error',
+        param: 'messages',
+        code: 'context_length_exceeded',
+      }),
+      refused('model_not_found', 404, {
+        message: 'Model m does not exist or you do not have access to it.',
+        type: 'not_found_error',
+        param: 'model',
+        code: 'model_not_found',
+      }),
+      refused('rate_limited', 429, {
+        message: "We're experiencing high traffic right now! Please try again soon.",
+        type: 'too_many_requests_error',
+        param: 'queue',
+        code: 'queue_exceeded',
+      }),
+    ],
+  },
+  {
+    name: 'NVIDIA NIM',
+    place: 'hosted_a',
+    manner: { role: 'each', beside: { reasoning_content: null } },
+    refusals: [
+      // github.com/can1357/oh-my-pi/issues/2299
+      refused('model_not_found', 410, {
+        type: 'about:blank',
+        title: 'Gone',
+        status: 410,
+        detail: "The model 'm' has reached its end of life.",
+      }),
+      // github.com/BerriAI/litellm/issues/4558: no stream, whatever it begins with.
+      refused(
+        'unsupported_feature',
+        500,
+        'data: {"type":"about:blank","status":500,"title":"Internal Server Error","detail":"System role not supported"}',
+      ),
+      // github.com/hidenobunagai/nvidia-nim-provider/issues/2
+      refused('unsupported_feature', 400, {
+        object: 'error',
+        message:
+          '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        code: 400,
+      }),
+      // github.com/Gitlawb/openclaude/issues/1950
+      refused('http_400', 400, { detail: 'Unsupported parameter(s): `foo`' }),
+      refused('model_not_found', 404, {
+        status: 404,
+        title: 'Not Found',
+        detail: "Function 'x': Not found for account 'y' model m",
+      }),
+    ],
+    fields: [
+      {
+        // github.com/earendil-works/pi/issues/1528
+        about: 'text as a list of parts',
+        from: 'messages',
+        request: { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+        status: 400,
+        body: { detail: 'Input should be a valid string' },
+        minds: ({ messages }) => JSON.stringify(messages).includes('['.concat('{"type"')),
+        sent: { messages: [{ content: 'hi' }] },
+        isNeverSent: true,
+      },
+    ],
+  },
+  {
+    // github.com/cloudflare/ai/issues/192; github.com/decolua/9router/issues/1645.
+    name: 'Cloudflare Workers AI',
+    place: 'hosted_a',
+    manner: { finish: { tool_calls: 'stop' }, finishAt: 'twice', end: 'twice' },
+    refusals: [
+      // github.com/cloudflare/cloudflare-docs/issues/15116
+      refused('bad_response', 200, {
+        result: null,
+        success: false,
+        errors: [{ code: 3040, message: 'Capacity temporarily exceeded.' }],
+        messages: [],
+      }),
+      refused('model_not_found', 400, {
+        result: null,
+        success: false,
+        errors: [{ code: 5007, message: 'No such model m or task' }],
+        messages: [],
+      }),
+      refused(
+        'http_524',
+        524,
+        '<!DOCTYPE html><html><body>A timeout occurred in the queue of the model</body></html>',
+        { headers: { 'content-type': 'text/html' } },
+      ),
+      // A wall's page says nothing of a key.
+      refused(
+        'http_403',
+        403,
+        '<!DOCTYPE html><html><body>Sorry, you have been blocked: invalid API key</body></html>',
+        { headers: { 'content-type': 'text/html' } },
+      ),
+    ],
+    oddities: [
+      {
+        // github.com/decolua/9router/issues/1645
+        says: 'a lone digit as a number',
+        stream: [
+          part({ content: 'It costs ' }),
+          part({ content: 4 }),
+          part({ content: '.5' }, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'It costs 4.5' },
+      },
+      {
+        says: 'several ends with text between them',
+        stream: [
+          part({ content: 'Do not ' }, 'stop'),
+          part({ content: 'press it.' }),
+          part({}, 'stop'),
+          DONE,
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
+    ],
+  },
+  {
+    // github.com/farion1231/cc-switch/issues/1787.
+    name: 'SambaNova',
+    place: 'hosted_a',
+    manner: { lineEnd: '\r' },
+  },
+  {
+    // github.com/badlogic/pi-mono, packages/ai, openai-completions.ts.
+    name: 'Chutes',
+    place: 'hosted_a',
+    manner: { reasoning: 'both' },
+  },
+  {
+    // github.com/aaif-goose/goose/issues/7929.
+    name: 'LongCat',
+    place: 'hosted_a',
+    manner: { blank: '', role: 'each' },
+  },
+  {
+    // github.com/cline/cline/issues/2115; github.com/Aider-AI/aider/issues/2296.
+    name: 'GitHub Models',
+    place: 'hosted_a',
+    manner: {
+      before: [
+        { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [] },
+      ],
+    },
+    refusals: [
+      refused(
+        'context_length',
+        413,
+        openAi(
+          'Request body too large for m model. Max size: 8000 tokens.',
+          'tokens_limit_reached',
+        ),
+      ),
+      refused('model_not_found', 400, openAi('Unknown model: m', 'unknown_model')),
+      refused(
+        'rate_limited',
+        429,
+        openAi('Rate limit of 150 per 86400s exceeded for UserByModelByDay.', 'RateLimitReached'),
+        { headers: { 'retry-after': '5000' }, waitMs: 600_000 },
+      ),
+    ],
+  },
+  {
+    name: 'GitHub Copilot',
+    place: 'hosted_a',
+    manner: { beside: { content: null } },
+    refusals: [
+      refused(
+        'context_length',
+        400,
+        openAi(
+          'prompt token count of 140000 exceeds the limit of 128000',
+          'model_max_prompt_tokens_exceeded',
+        ),
+      ),
+      refused(
+        'quota',
+        402,
+        openAi('You have exceeded your premium request allowance.', 'quota_exceeded'),
+      ),
+      refused(
+        'unsupported_feature',
+        400,
+        openAi('The requested model is not supported.', 'model_not_supported'),
+      ),
+    ],
+  },
+  {
+    name: 'SiliconFlow',
+    place: 'hosted_a',
+    manner: { reasoning: 'reasoning', usage: 'each' },
+    refusals: [
+      refused('model_not_found', 400, {
+        code: 20012,
+        message: 'Model does not exist. Please check it carefully.',
+        data: null,
+      }),
+      refused('quota', 403, {
+        code: 30001,
+        message: 'Sorry, your account balance is insufficient',
+        data: null,
+      }),
+    ],
+  },
+  {
+    // github.com/earendil-works/pi/issues/2017; github.com/vercel/ai/issues/18614.
+    name: 'Baseten',
+    place: 'hosted_a',
+    manner: { usage: 'in the choice' },
+    oddities: [
+      {
+        says: 'more tokens of reasoning than of output',
+        stream: [
+          part({ content: 'Yes' }, 'stop'),
+          usagePart(10, 5, { completion_tokens_details: { reasoning_tokens: 9 } }),
+          DONE,
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 10, output: 5, cached: 0, estimated: false },
+      },
+    ],
+  },
+];

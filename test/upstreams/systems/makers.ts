@@ -1,0 +1,446 @@
+import { anthropic, google, openAi, refused, TOOL_LOOP } from '../refused.ts';
+import { answer, DONE, part, piece, usagePart } from '../speech.ts';
+import type { System } from '../system.ts';
+
+/** xAI says it of missing rights and of flagged prompts. */
+const PERMISSION = 'The caller does not have permission to execute the specified operation';
+
+/** A chunk with a message beside its delta. */
+const beside = (content: string, soFar: string) => ({
+  ...part({}),
+  choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason: null }],
+});
+
+/** Hosts that serve their own models. */
+export const MAKERS: readonly System[] = [
+  {
+    name: 'OpenAI',
+    place: 'hosted_a',
+    manner: { opening: { content: '', refusal: null } },
+    refusals: [
+      // platform.openai.com/docs, Error codes; github.com/anomalyco/opencode, provider/error.ts.
+      refused('quota', 429, openAi('You exceeded your current quota.', 'insufficient_quota')),
+      refused('credentials', 401, openAi('Incorrect API key provided: sk-***.', 'invalid_api_key')),
+      refused(
+        'model_not_found',
+        403,
+        openAi('Project `proj_1` does not have access to model `m`', 'model_not_found'),
+      ),
+      refused('model_not_found', 404, openAi('The model `m` does not exist', 'model_not_found')),
+      refused(
+        'context_length',
+        400,
+        openAi("This model's maximum context length is 8192 tokens.", 'context_length_exceeded'),
+      ),
+      refused(
+        'context_length',
+        400,
+        openAi('Your input exceeds the context window of this model.', null),
+      ),
+      // github.com/fork-dev/TrackerWin/issues/2595
+      refused(
+        'request_too_large',
+        429,
+        openAi(
+          'Request too large for m on tokens per min (TPM): Limit 30000, Requested 52000.',
+          'rate_limit_exceeded',
+          'tokens',
+        ),
+      ),
+      refused(
+        'moderation',
+        400,
+        openAi(
+          'Your prompt was flagged as potentially violating our usage policy.',
+          'invalid_prompt',
+        ),
+      ),
+      refused(
+        'unsupported_feature',
+        400,
+        openAi(
+          "Unsupported value: 'temperature' does not support 0.2 with this model.",
+          'unsupported_value',
+        ),
+      ),
+      // platform.openai.com/docs, Rate limits
+      refused('rate_limited', 429, openAi('Rate limit reached for m.', 'rate_limit_exceeded'), {
+        headers: { 'retry-after-ms': '2500', 'retry-after': '3' },
+        waitMs: 2500,
+      }),
+      refused('rate_limited', 429, openAi('Rate limit reached for m.', 'rate_limit_exceeded'), {
+        headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' },
+        waitMs: 360_000,
+      }),
+    ],
+    // github.com/vercel/ai/issues/17230: clients act on the code.
+    failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
+    fields: [
+      {
+        // platform.openai.com/docs, Reasoning
+        about: 'max_tokens',
+        from: 'messages',
+        request: {},
+        status: 400,
+        body: openAi(
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+          'unsupported_parameter',
+        ),
+        minds: (body) => 'max_tokens' in body,
+        sent: { max_completion_tokens: 100 },
+      },
+      {
+        about: 'max_tokens, as max_output_tokens is translated',
+        from: 'responses',
+        request: { max_output_tokens: 9 },
+        status: 400,
+        body: openAi(
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+          'unsupported_parameter',
+        ),
+        minds: (body) => 'max_tokens' in body,
+        sent: { max_completion_tokens: 9 },
+      },
+      {
+        // github.com/lobehub/lobehub/issues/9385: organisations that are not verified.
+        about: 'streams',
+        request: {},
+        status: 400,
+        body: openAi(
+          'Your organization must be verified to stream this model.',
+          'unsupported_value',
+        ),
+        minds: ({ stream }) => stream === true,
+        sent: { stream: false },
+      },
+      {
+        // github.com/openai/openai-agents-python/issues/518
+        about: 'stream_options without a stream',
+        request: {},
+        status: 400,
+        body: openAi(
+          "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+          null,
+        ),
+        minds: (body) => 'stream_options' in body && body['stream'] !== true,
+        sent: {},
+        isNeverSent: true,
+      },
+      {
+        about: 'a user of 150 characters',
+        from: 'messages',
+        request: { metadata: { user_id: 'u'.repeat(150) } },
+        status: 400,
+        body: openAi("Invalid 'user': string too long.", 'string_above_max_length'),
+        minds: ({ user }) => String(user).length > 64,
+        sent: {},
+        isNeverSent: true,
+      },
+    ],
+  },
+  {
+    // github.com/Azure/azure-sdk-for-go/issues/21086; github.com/langchain-ai/langchain/issues/18977.
+    name: 'Azure OpenAI',
+    place: 'hosted_a',
+    manner: {
+      before: [
+        { id: '', model: '', object: '', created: 0, choices: [], prompt_filter_results: [] },
+      ],
+      behind: [
+        {
+          id: '',
+          model: '',
+          object: '',
+          created: 0,
+          choices: [{ index: 0, finish_reason: null, content_filter_offsets: {} }],
+        },
+      ],
+    },
+    refusals: [
+      // github.com/BerriAI/litellm, exception_mapping_utils.py
+      refused('moderation', 400, {
+        error: {
+          message:
+            "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+          type: null,
+          param: 'prompt',
+          code: 'content_filter',
+          status: 400,
+          innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: {} },
+        },
+      }),
+      refused('model_not_found', 404, {
+        error: {
+          code: 'DeploymentNotFound',
+          message: 'The API deployment for this resource does not exist.',
+        },
+      }),
+      refused(
+        'rate_limited',
+        429,
+        { error: { code: '429', message: 'Requests have exceeded call rate limit.' } },
+        {
+          headers: { 'retry-after': '20' },
+          waitMs: 20_000,
+        },
+      ),
+    ],
+    oddities: [
+      {
+        says: 'nothing, as it was filtered',
+        stream: [part({ role: 'assistant' }), part({}, 'content_filter'), DONE],
+        whole: answer({ content: null }, 'content_filter'),
+        fate: { finish: 'content_filter' },
+      },
+    ],
+  },
+  {
+    // platform.claude.com/docs, OpenAI SDK compatibility.
+    name: 'Anthropic by chat completions',
+    place: 'hosted_a',
+    manner: { usage: 'with the end' },
+    refusals: [
+      // github.com/anthropics/claude-code/issues/66314
+      refused(
+        'quota',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'Your credit balance is too low to access the Anthropic API.',
+        ),
+      ),
+      refused(
+        'context_length',
+        400,
+        anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+      ),
+      refused(
+        'context_length',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000',
+        ),
+      ),
+      refused(
+        'request_too_large',
+        413,
+        anthropic('request_too_large', 'Request exceeds the maximum size'),
+      ),
+      refused('model_not_found', 404, anthropic('not_found_error', 'model: m')),
+      refused('credentials', 401, anthropic('authentication_error', 'invalid x-api-key')),
+      refused(
+        'rate_limited',
+        429,
+        anthropic('rate_limit_error', 'This request would exceed your rate limit.'),
+        {
+          headers: { 'retry-after': '41' },
+          waitMs: 41_000,
+        },
+      ),
+      // github.com/BerriAI/litellm/issues/4562
+      refused('http_529', 529, anthropic('overloaded_error', 'Overloaded')),
+    ],
+    lists: {
+      body: {
+        data: [
+          { type: 'model', id: 'm', created_at: '1970-01-01T00:00:07Z', max_input_tokens: 4096 },
+        ],
+        has_more: false,
+      },
+      model: { id: 'm', created: 7, context_length: 4096 },
+    },
+  },
+  {
+    // github.com/THU-MAIC/OpenMAIC/issues/1556; github.com/googleapis/python-genai/issues/2868.
+    name: 'Gemini',
+    place: 'hosted_a',
+    manner: {
+      role: 'each',
+      calls: { index: 'none', arguments: 'whole' },
+      finish: { tool_calls: 'stop' },
+      usage: 'each',
+      lineEnd: '\r\n',
+    },
+    refusals: [
+      // github.com/continuedev/continue/issues/11336
+      refused(
+        'credentials',
+        400,
+        google(400, 'API key expired. Please renew the API key.', 'INVALID_ARGUMENT', [
+          { reason: 'API_KEY_INVALID' },
+        ]),
+      ),
+      // github.com/google-gemini/gemini-cli/issues/6454
+      refused(
+        'model_not_found',
+        404,
+        google(404, 'models/m is not found for API version v1main.', 'NOT_FOUND'),
+      ),
+      refused(
+        'context_length',
+        400,
+        google(
+          400,
+          'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+          'INVALID_ARGUMENT',
+        ),
+      ),
+      // github.com/dcdpr/jp/issues/1061; github.com/googleapis/python-genai/issues/2114
+      refused(
+        'rate_limited',
+        429,
+        google(429, 'You exceeded your current quota.', 'RESOURCE_EXHAUSTED', [
+          { retryDelay: '34.074824224s' },
+        ]),
+        { waitMs: 34_074.824224 },
+      ),
+    ],
+    oddities: [
+      {
+        says: 'no choice, and no reason',
+        stream: [{ ...part({}), choices: [] }, DONE],
+        whole: { ...answer({}), choices: [] },
+        fate: { next: 'bad_response' },
+      },
+      {
+        // github.com/agentjido/req_llm/issues/935
+        says: 'a call that it could not write',
+        stream: [part({ role: 'assistant' }, 'MALFORMED_FUNCTION_CALL'), DONE],
+        whole: answer({ content: '' }, 'MALFORMED_FUNCTION_CALL'),
+        fate: { next: 'bad_response' },
+      },
+      {
+        // github.com/dyedd/lens/issues/49, a reseller: nothing tells whose arguments they are.
+        says: 'the arguments of two calls under one index',
+        stream: [
+          part({ tool_calls: [piece(0, 'a', '{"n":1}', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '{"n":2}')] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { broken: '' },
+      },
+    ],
+    fields: [
+      {
+        // ai.google.dev/gemini-api/docs/thought-signatures
+        about: 'calls without a signature',
+        request: { messages: TOOL_LOOP },
+        status: 400,
+        body: google(
+          400,
+          'Function call is missing a thought_signature in functionCall parts.',
+          'INVALID_ARGUMENT',
+        ),
+        minds: (body) => !JSON.stringify(body).includes('skip_thought_signature_validator'),
+        sent: {},
+      },
+    ],
+  },
+  {
+    // github.com/AstrBotDevs/AstrBot/issues/6661: pieces without an index.
+    name: 'Vertex',
+    place: 'hosted_a',
+    manner: {
+      role: 'each',
+      calls: { index: 'none' },
+      finish: { length: 'MAX_TOKENS', content_filter: 'SAFETY', stop: 'STOP' },
+      lineEnd: '\r\n',
+    },
+    refusals: [
+      refused(
+        'credentials',
+        401,
+        google(401, 'Request had invalid authentication credentials.', 'UNAUTHENTICATED'),
+      ),
+      refused(
+        'rate_limited',
+        429,
+        google(429, 'Resource has been exhausted (e.g. check quota).', 'RESOURCE_EXHAUSTED'),
+      ),
+    ],
+  },
+  {
+    name: 'xAI',
+    place: 'hosted_a',
+    manner: { role: 'each', calls: { arguments: 'whole' } },
+    refusals: [
+      // github.com/continuedev/continue/issues/10778; github.com/vercel/ai/issues/15338
+      refused('credentials', 400, {
+        code: 'Client specified an invalid argument',
+        error: 'Incorrect API key provided: xa***.',
+      }),
+      // github.com/stanford-crfm/helm/issues/3770
+      refused('moderation', 403, {
+        code: PERMISSION,
+        error: 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO',
+      }),
+      refused('credentials', 403, { code: PERMISSION, error: 'The API key has no access.' }),
+      refused('quota', 403, {
+        code: PERMISSION,
+        error: 'Your team has used all available credits.',
+      }),
+      refused('context_length', 400, {
+        code: 'Client specified an invalid argument',
+        error:
+          "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+      }),
+      refused('model_not_found', 404, {
+        code: 'Some requested entity was not found',
+        error: 'The model m does not exist or your team does not have access to it.',
+      }),
+    ],
+    oddities: [
+      {
+        // github.com/vercel/ai/issues/12485
+        says: 'more cached tokens than input',
+        stream: [
+          part({ content: 'Yes' }, 'stop'),
+          usagePart(10, 5, { prompt_tokens_details: { cached_tokens: 100 } }),
+          DONE,
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 110, cached: 100, output: 5, estimated: false },
+      },
+    ],
+  },
+  {
+    // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
+    name: 'Perplexity',
+    place: 'hosted_a',
+    manner: {
+      around: { citations: ['https://example.com'], search_results: [] },
+      usage: 'each',
+      lineEnd: '\r\n',
+    },
+    refusals: [
+      refused('model_not_found', 400, {
+        error: {
+          message: "Invalid model 'm'. Permitted models can be found in the documentation.",
+          type: 'invalid_model',
+          code: 400,
+        },
+      }),
+      // A page of the wall in front of it.
+      refused(
+        'credentials',
+        401,
+        '<html><head><title>401 Authorization Required</title></head></html>',
+        { headers: { 'content-type': 'text/html' } },
+      ),
+    ],
+    oddities: [
+      {
+        says: 'the text so far beside each delta',
+        stream: [
+          beside('Do not ', 'Do not '),
+          beside('press it.', 'Do not press it.'),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
+    ],
+  },
+];

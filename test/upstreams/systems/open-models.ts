@@ -1,0 +1,389 @@
+import { extraForbidden, openAi, refused, TOOL_LOOP } from '../refused.ts';
+import { answer, DONE, part, usage, usagePart } from '../speech.ts';
+import type { System } from '../system.ts';
+
+/** Hosts by makers of open models. */
+export const OPEN_MODELS: readonly System[] = [
+  {
+    // github.com/symfony/ai/issues/2424; github.com/vercel/ai/issues/19181; Portkey-AI/gateway, finishReasonMap.ts.
+    name: 'Mistral',
+    place: 'hosted_a',
+    manner: {
+      reasoning: 'parts',
+      calls: { arguments: 'whole' },
+      finish: { length: 'model_length' },
+      usage: 'with the end',
+    },
+    refusals: [
+      // docs.mistral.ai, API
+      refused('model_not_found', 400, {
+        object: 'error',
+        message: 'Invalid model: m',
+        type: 'invalid_model',
+        param: null,
+        code: '1500',
+      }),
+      refused('credentials', 401, { detail: 'Unauthorized' }),
+      refused('context_length', 400, {
+        object: 'error',
+        message:
+          'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+        type: 'invalid_request_error',
+        code: '3051',
+      }),
+      // github.com/BerriAI/litellm, exception_mapping_utils.py
+      refused('rate_limited', 429, {
+        object: 'error',
+        message: 'Service tier capacity exceeded for this model.',
+        type: 'service_tier_capacity_exceeded',
+        code: '3505',
+      }),
+      // github.com/mistralai/platform-docs-public/issues/7: the message is an object.
+      refused('http_422', 422, {
+        object: 'error',
+        message: {
+          detail: [
+            {
+              type: 'extra_forbidden',
+              loc: ['body', 'foo'],
+              msg: 'Extra inputs are not permitted',
+            },
+          ],
+        },
+        type: 'invalid_request_error',
+      }),
+      // github.com/datapizza-labs/datapizza-ai/issues/98
+      refused('unsupported_feature', 400, {
+        object: 'error',
+        message: "Unexpected role 'user' after role 'tool'",
+        type: 'invalid_request_message_order',
+      }),
+    ],
+    gaveUp: ['error'],
+    oddities: [
+      {
+        says: 'a citation between two texts',
+        stream: [
+          part({ role: 'assistant', content: 'Do not press it [' }),
+          part({ content: [{ type: 'reference', reference_ids: [1] }] }),
+          part({ content: '] says the manual.' }),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it [] says the manual.' },
+      },
+      {
+        says: 'its first words as a part, and the others as text',
+        stream: [
+          part({ content: [{ type: 'text', text: 'Do not ' }] }),
+          part({ content: 'press it.' }, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
+      },
+    ],
+    fields: [
+      {
+        // github.com/Gitlawb/openclaude/issues/739
+        about: 'max_completion_tokens',
+        request: { max_completion_tokens: 9 },
+        status: 422,
+        body: { object: 'error', message: extraForbidden('max_completion_tokens') },
+        minds: (body) => 'max_completion_tokens' in body,
+        sent: { max_tokens: 9 },
+      },
+      {
+        // github.com/dnakov/anon-kode/issues/53
+        about: 'stream_options',
+        request: {},
+        status: 422,
+        body: { object: 'error', message: extraForbidden('stream_options') },
+        minds: (body) => 'stream_options' in body,
+        sent: { stream: true },
+      },
+      {
+        // github.com/charmbracelet/crush/issues/1590
+        about: 'an earlier thought',
+        request: { messages: TOOL_LOOP },
+        status: 422,
+        body: {
+          object: 'error',
+          message: extraForbidden('messages', 1, 'assistant', 'reasoning_content'),
+        },
+        minds: (body) => JSON.stringify(body).includes('reasoning_content'),
+        sent: {},
+      },
+      {
+        // github.com/nearai/ironclaw/issues/1241: both ends of a call get the same new id.
+        about: 'ids of calls that are not nine characters long',
+        request: { messages: TOOL_LOOP },
+        status: 400,
+        body: {
+          object: 'error',
+          message: 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
+        },
+        minds: (body) => JSON.stringify(body).includes('call_1'),
+        sent: {
+          messages: [
+            {},
+            { tool_calls: [{ id: '74196fe72', function: { name: 'weather' } }] },
+            { tool_call_id: '74196fe72' },
+          ],
+        },
+      },
+    ],
+  },
+  {
+    // Portkey-AI/gateway, finishReasonMap.ts.
+    name: 'Cohere',
+    place: 'hosted_a',
+    manner: {
+      finish: {
+        stop: 'COMPLETE',
+        length: 'MAX_TOKENS',
+        tool_calls: 'TOOL_CALL',
+        content_filter: 'ERROR_TOXIC',
+      },
+      end: 'none',
+    },
+    refusals: [
+      // github.com/Portkey-AI/gateway, src/providers/cohere
+      refused('credentials', 401, { message: 'invalid api token' }),
+      refused('model_not_found', 404, {
+        message: "model 'm' not found, make sure the correct model ID was used",
+      }),
+      refused('context_length', 400, {
+        message: 'too many tokens: total number of tokens in the prompt cannot exceed 128000',
+      }),
+      refused('rate_limited', 429, {
+        message: 'You are using a Trial key, which is limited to 10 API calls / minute.',
+      }),
+    ],
+    gaveUp: ['TIMEOUT', 'ERROR'],
+  },
+  {
+    // api-docs.deepseek.com, Rate Limit: comments while it is held.
+    name: 'DeepSeek',
+    place: 'hosted_a',
+    manner: { life: ': keep-alive\n\n', opening: { content: null, reasoning_content: '' } },
+    refusals: [
+      // api-docs.deepseek.com, Error Codes
+      refused(
+        'quota',
+        402,
+        openAi('Insufficient Balance', 'invalid_request_error', 'unknown_error'),
+      ),
+      // github.com/langbot-app/LangBot/issues/1643
+      refused('model_not_found', 400, openAi('Model Not Exist', 'invalid_request_error')),
+      refused(
+        'unsupported_input',
+        400,
+        openAi(
+          'Failed to deserialize the JSON body: unknown variant `image_url`, expected `text`',
+          'invalid_request_error',
+        ),
+      ),
+      refused('moderation', 400, openAi('Content Exists Risk', 'invalid_request_error')),
+      refused('http_503', 503, openAi('Service is too busy.', 'service_unavailable')),
+    ],
+    gaveUp: ['insufficient_system_resource'],
+    oddities: [
+      {
+        says: 'blank lines before its answer',
+        whole: `\n\n\n${JSON.stringify(answer({ content: 'Yes' }))}`,
+        fate: { text: 'Yes' },
+      },
+    ],
+  },
+  {
+    // github.com/earendil-works/pi/issues/2017.
+    name: 'Moonshot',
+    place: 'hosted_a',
+    manner: { usage: 'in the choice' },
+    refusals: [
+      refused(
+        'quota',
+        429,
+        openAi(
+          'Your account is suspended due to insufficient balance.',
+          null,
+          'exceeded_current_quota_error',
+        ),
+      ),
+      refused(
+        'context_length',
+        400,
+        openAi(
+          'Invalid request: Your request exceeded model token limit: 131072',
+          null,
+          'invalid_request_error',
+        ),
+      ),
+      refused(
+        'model_not_found',
+        404,
+        openAi('Not found the model m or Permission denied', null, 'resource_not_found_error'),
+      ),
+      refused(
+        'rate_limited',
+        429,
+        openAi(
+          'Your account reached max request concurrency: 1, please try again after 1 seconds',
+          null,
+          'rate_limit_reached_error',
+        ),
+      ),
+      // github.com/simstudioai/sim/issues/5716
+      refused(
+        'http_400',
+        400,
+        openAi(
+          "tool_choice 'specified' is incompatible with thinking enabled",
+          null,
+          'invalid_request_error',
+        ),
+      ),
+    ],
+    fields: [
+      {
+        // github.com/earendil-works/pi/issues/4251
+        about: 'calls without a thought',
+        request: { messages: TOOL_LOOP.map(({ reasoning_content: _thought, ...rest }) => rest) },
+        status: 400,
+        body: openAi(
+          'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+          null,
+        ),
+        minds: (body) => !JSON.stringify(body).includes('reasoning_content'),
+        sent: {},
+      },
+    ],
+  },
+  {
+    // github.com/lobehub/lobehub/issues/11219; github.com/vercel/ai/issues/19091.
+    name: 'Qwen at DashScope',
+    place: 'hosted_a',
+    manner: { calls: { id: 'empty later', name: 'each' }, beside: { content: null } },
+    refusals: [
+      refused(
+        'quota',
+        400,
+        openAi(
+          'Access denied, please make sure your account is in good standing.',
+          'Arrearage',
+          'Arrearage',
+        ),
+      ),
+      refused(
+        'moderation',
+        400,
+        openAi(
+          'Input data may contain inappropriate content.',
+          'data_inspection_failed',
+          'data_inspection_failed',
+        ),
+      ),
+      refused(
+        'context_length',
+        400,
+        openAi(
+          '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]',
+          'invalid_parameter_error',
+        ),
+      ),
+      refused(
+        'model_not_found',
+        404,
+        openAi('The model `m` does not exist or you do not have access to it.', 'model_not_found'),
+      ),
+    ],
+    fields: [
+      {
+        // github.com/langchain4j/langchain4j/issues/3974: the reverse of hosts that refuse streams.
+        about: 'answers that are not streamed',
+        request: {},
+        status: 400,
+        body: openAi(
+          'This model only support stream mode, please enable the stream parameter.',
+          'invalid_parameter_error',
+        ),
+        minds: ({ stream }) => stream !== true,
+        sent: {},
+        isNeverSent: true,
+      },
+    ],
+  },
+  {
+    // github.com/vercel/ai/issues/15464; Portkey-AI/gateway, finishReasonMap.ts.
+    name: 'Z.ai',
+    place: 'hosted_a',
+    manner: {
+      role: 'empty in each',
+      finish: { length: 'model_context_window_exceeded', content_filter: 'sensitive' },
+      usage: 'with the end',
+    },
+    refusals: [
+      // github.com/lidge-jun/opencodex/issues/41; docs.z.ai, Errors
+      refused('quota', 429, {
+        error: { code: '1113', message: '余额不足或无可用资源包,请充值。' },
+      }),
+      refused('model_not_found', 400, {
+        error: { code: '1211', message: '模型不存在，请检查模型代码。' },
+      }),
+      refused('context_length', 400, {
+        error: { code: '1261', message: 'Prompt exceeds max length' },
+      }),
+      refused('rate_limited', 429, {
+        error: { code: '1302', message: 'High concurrency usage of this API.' },
+      }),
+      refused('moderation', 400, {
+        error: { code: '1301', message: 'System detected potentially unsafe content.' },
+        contentFilter: [{ role: 'user', level: 1 }],
+      }),
+    ],
+    gaveUp: ['network_error'],
+    oddities: [
+      {
+        // github.com/BerriAI/litellm/issues/38199: a failure dressed as an answer.
+        says: 'nothing, for no tokens',
+        stream: [
+          part({ role: 'assistant', content: '' }),
+          part({}, 'stop'),
+          usagePart(10, 0),
+          DONE,
+        ],
+        whole: answer({ content: '' }, 'stop', usage(10, 0)),
+        fate: { next: 'bad_response' },
+      },
+    ],
+  },
+  {
+    name: 'MiniMax',
+    place: 'hosted_a',
+    manner: {
+      around: { base_resp: { status_code: 0, status_msg: '' }, input_sensitive: false },
+      role: 'each',
+      unfinished: 'absent',
+      usage: 'with the end',
+    },
+    refusals: [
+      // github.com/lobehub/lobe-chat/issues/2087; platform.minimax.io, Error Codes
+      refused('quota', 200, {
+        base_resp: { status_code: 1008, status_msg: 'insufficient balance' },
+      }),
+      refused('credentials', 200, {
+        choices: null,
+        base_resp: { status_code: 2049, status_msg: 'invalid api key' },
+      }),
+      refused('rate_limited', 200, { base_resp: { status_code: 1002, status_msg: 'rate limit' } }),
+      refused('moderation', 200, {
+        base_resp: { status_code: 1026, status_msg: 'input new_sensitive' },
+      }),
+      refused(
+        'context_length',
+        400,
+        openAi('invalid params, context window exceeds limit (2013)', null),
+      ),
+    ],
+  },
+];

@@ -1,0 +1,185 @@
+import { openAi, refused } from '../refused.ts';
+import { DONE, part, piece } from '../speech.ts';
+import type { System } from '../system.ts';
+
+/** What stands between hosts and their callers. */
+export const PROXIES: readonly System[] = [
+  {
+    // github.com/agentgateway/agentgateway/issues/873.
+    name: 'a company proxy',
+    place: 'hosted_a',
+    manner: { coding: 'gzip' },
+  },
+  {
+    // github.com/ChatGPTNextWeb/NextChat/issues/3215.
+    name: 'the edge of OpenAI',
+    place: 'hosted_a',
+    manner: { coding: 'br' },
+  },
+  {
+    // github.com/BerriAI/liteLLM-proxy/issues/19; github.com/danny-avila/LibreChat/issues/5563; github.com/Bike4Mind/bike4mind/issues/1089.
+    name: 'a Bedrock proxy',
+    place: 'hosted_a',
+    manner: {
+      unfinished: 'absent',
+      usage: 'none',
+      finish: { content_filter: 'guardrail_intervened' },
+      behind: [{ 'amazon-bedrock-invocationMetrics': { inputTokenCount: 1 } }],
+    },
+    refusals: [
+      refused('context_length', 400, { message: 'Input is too long for requested model.' }),
+      refused('rate_limited', 429, {
+        message: 'Too many tokens, please wait before trying again.',
+      }),
+      refused('model_not_found', 400, { message: 'The provided model identifier is invalid.' }),
+    ],
+  },
+  {
+    // github.com/BerriAI/litellm/issues/12481 and /12862.
+    name: 'a LiteLLM proxy',
+    place: 'hosted_a',
+    manner: { unfinished: 'absent', finish: { stop: 'end_turn', tool_calls: 'stop' } },
+    refusals: [
+      // github.com/BerriAI/litellm, exception_mapping_utils.py
+      refused('context_length', 400, {
+        error: {
+          message:
+            'litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - too long',
+          type: null,
+          param: null,
+          code: '400',
+        },
+      }),
+      refused('model_not_found', 400, {
+        error: {
+          message: '/chat/completions: Invalid model name passed in model=m. Call `/v1/models`.',
+          type: 'invalid_request_error',
+          param: null,
+          code: '400',
+        },
+      }),
+      refused('quota', 400, {
+        error: {
+          message:
+            'litellm.BadRequestError: AnthropicException - Your credit balance is too low to access the Anthropic API.',
+          type: null,
+          param: null,
+          code: '400',
+        },
+      }),
+      refused('credentials', 401, {
+        error: {
+          message: 'litellm.AuthenticationError: OpenAIException - Incorrect API key provided',
+          type: 'auth_error',
+          param: null,
+          code: '401',
+        },
+      }),
+    ],
+  },
+  {
+    // github.com/openai/openai-python/issues/498; github.com/lidge-jun/opencodex/issues/1188.
+    name: 'a Spring proxy',
+    place: 'hosted_a',
+    manner: { blank: '', named: 'id: 1\nretry: 3000\n', life: 'data:\n\n' },
+  },
+  {
+    // github.com/CommandCodeAI/command-code/issues/785.
+    name: 'CommandCode',
+    place: 'hosted_a',
+    manner: {},
+    refusals: [
+      refused('http_503', 503, {
+        success: false,
+        error: { status: 503, message: 'upstream down' },
+      }),
+    ],
+    oddities: [
+      {
+        says: 'half of a call’s arguments',
+        stream: [
+          part({ tool_calls: [piece(0, 'write', '', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '{"text":"Pre')] }),
+        ],
+        fate: { broken: '' },
+      },
+    ],
+  },
+  {
+    // github.com/songquanpeng/one-api/issues/128.
+    name: 'one-api',
+    place: 'hosted_a',
+    manner: { role: 'each' },
+    refusals: [
+      refused(
+        'model_not_found',
+        503,
+        openAi('当前分组 default 下对于模型 m 无可用渠道', null, 'one_api_error'),
+      ),
+      refused('quota', 403, openAi('用户额度不足', 'insufficient_user_quota', 'one_api_error')),
+    ],
+    lists: {
+      body: {
+        object: 'list',
+        data: [{ id: 'm', permission: { id: 'x' }, root: 'm', parent: null }],
+      },
+      model: { id: 'm' },
+    },
+  },
+  {
+    // github.com/open-webui/open-webui/issues/16377.
+    name: 'Open WebUI',
+    place: 'hosted_a',
+    manner: { role: 'each' },
+    oddities: [
+      {
+        says: 'an end on each piece of a thought',
+        stream: [
+          part({ reasoning_content: 'H' }, 'stop'),
+          part({ reasoning_content: 'm.' }, 'stop'),
+          part({ content: 'Yes' }),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { reasoning: 'Hm.', text: 'Yes' },
+      },
+    ],
+  },
+  {
+    // github.com/vercel/ai/issues/18382.
+    name: 'a gateway that counts calls from one',
+    place: 'hosted_a',
+    manner: { calls: { index: 'from one' } },
+    oddities: [
+      {
+        // github.com/vercel/ai/issues/14760
+        says: 'a call’s name behind its arguments',
+        stream: [
+          part({ tool_calls: [{ index: 1, id: 'call_1', function: { arguments: '{"n":1}' } }] }),
+          part({ tool_calls: [{ index: 1, function: { name: 'a' } }] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
+      },
+      {
+        says: 'a page with a 200',
+        whole: '<!DOCTYPE html><html><body>Sign in</body></html>',
+        contentType: 'text/html',
+        fate: { next: 'bad_response' },
+      },
+    ],
+  },
+  {
+    // github.com/LibreChat-AI/agents/issues/260.
+    name: 'a proxy that leaves ids of calls out',
+    place: 'hosted_a',
+    manner: { calls: { id: 'none' } },
+  },
+  {
+    // The same.
+    name: 'a proxy that leaves ids of calls empty',
+    place: 'hosted_a',
+    manner: { calls: { id: 'empty', arguments: 'whole' } },
+  },
+];

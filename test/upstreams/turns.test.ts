@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest';
+import { SAID } from '../support/chat-answers.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { typed } from '../support/protocols.ts';
+import { chatOnly } from '../support/speakers.ts';
+import { answers, error, json, type Script, sse, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+import { NEXT, startBetween } from './between.ts';
+import { ask } from './caller.ts';
+import { anthropic, openAi } from './refused.ts';
+import { saying } from './speech.ts';
+import type { Refusal } from './system.ts';
+import { SYSTEMS } from './systems/all.ts';
+
+const REFUSALS = SYSTEMS.flatMap(({ name, place, refusals = [] }) =>
+  refusals.map((refusal) => ({ name, place, ...refusal })),
+);
+
+/** An account, a key and a full system are everybody's; a model, a prompt and a request are one caller's. */
+const isEverybodys = ({ reason }: Refusal) =>
+  ['quota', 'credentials', 'rate_limited', 'busy'].includes(reason);
+
+const TEXT = { text: SAID.text };
+
+test.each(REFUSALS.filter((refusal) => !isEverybodys(refusal)))(
+  'a request that $name refuses with $status as $reason leaves it to others',
+  async ({ place, status, body, headers }) => {
+    const { url, system } = await startBetween(place, json(status, body, headers));
+    await ask(url, { protocol: 'chat', isStream: true });
+    system.script = saying(SAID, {});
+    const other = { protocol: 'chat', isStream: true, more: { model: 'another' } } as const;
+    expect(await ask(url, other)).toMatchObject({ upstream: place, reason: 'none', ...TEXT });
+  },
+);
+
+test.each(
+  REFUSALS.filter((refusal) => isEverybodys(refusal) || refusal.reason === 'model_not_found'),
+)(
+  '$name, which refused with $status as $reason, is asked again when that is over, and not before',
+  async ({ place, status, body, headers, waitMs, reason }) => {
+    const clock = createManualClock();
+    const { url, system } = await startBetween(place, json(status, body, headers), {}, clock);
+    const question = { protocol: 'chat', isStream: true } as const;
+    await ask(url, question);
+    system.script = saying(SAID, {});
+    const left = { rate_limited: waitMs ?? 15_000, busy: 2000, model_not_found: 60_000 };
+    const ms = left[reason as keyof typeof left] ?? 600_000;
+    clock.advance(ms - 100);
+    expect(await ask(url, question)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
+    clock.advance(200);
+    expect(await ask(url, question)).toMatchObject({ upstream: place, ...TEXT });
+  },
+);
+
+test('NVIDIA NIM, which falls silent if it is asked for its usage, is not asked for it again', async () => {
+  const clock = createManualClock();
+  const { url, system } = await startBetween(
+    'hosted_a',
+    // github.com/HKUDS/DeepTutor/issues/420
+    (call) => ('stream_options' in call.json ? undefined : saying(SAID, { usage: 'none' })(call)),
+    { HEDGE: 'off', HOSTED_A_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const silent = ask(url, { protocol: 'messages', isStream: true });
+  await system.call(1);
+  clock.advance(5000);
+  expect(await silent).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+  const again = await ask(url, { protocol: 'messages', isStream: true });
+  expect(again).toMatchObject({ upstream: 'hosted_a', ...TEXT });
+});
+
+/** Refuses what it did not write itself, as Anthropic and OpenAI check signatures and encrypted reasoning. */
+const checking =
+  (placeholder: string, refusal: Script, answer: Script): Script =>
+  (call) =>
+    (call.body.includes(placeholder) ? refusal : answer)(call);
+
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: SAID.text }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 2 },
+};
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  error: null,
+  output: [
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: SAID.text }],
+    },
+  ],
+};
+const NATIVE_WHOLE = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
+
+describe('a conversation with an engine of one’s own goes on at a hosted API that checks what it gets', () => {
+  const thinks = saying({ ...SAID, reasoning: 'Hm.' }, {});
+
+  test('in messages, with thoughts that it would not have signed', async () => {
+    const engine = await startUpstream();
+    const refusal = json(
+      400,
+      anthropic(
+        'invalid_request_error',
+        'messages.1.content.0: Invalid `signature` in `thinking` block',
+      ),
+    );
+    const host = await startUpstream();
+    host.script = checking('"unsigned"', refusal, json(200, MESSAGE));
+    engine.script = thinks;
+    const gateway = await startGateway({
+      ...at({ local: engine.url, hosted_a: host.url }),
+      LOCAL_PROTOCOLS: 'chat',
+      ...NATIVE_WHOLE,
+    });
+    const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+    const first = await startCall(`${gateway.url}/v1/messages`, body).answer;
+    const { content } = JSON.parse(first.text) as { readonly content: readonly unknown[] };
+    expect(content[0]).toMatchObject({ type: 'thinking', thinking: 'Hm.' });
+    engine.script = error(503);
+    const told = { role: 'assistant', content };
+    const messages = [...body.messages, told, { role: 'user', content: 'more' }];
+    const second = await startCall(`${gateway.url}/v1/messages`, { ...body, messages }).answer;
+    expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
+  });
+
+  test('in responses, with reasoning that it did not encrypt', async () => {
+    const engine = await startUpstream();
+    const refusal = json(400, openAi('The encrypted content could not be verified.', null));
+    const host = await startUpstream();
+    host.script = checking('unencrypted', refusal, json(200, RESPONSE));
+    engine.script = thinks;
+    const gateway = await startGateway({
+      ...at({ local: engine.url, hosted_a: host.url }),
+      LOCAL_PROTOCOLS: 'chat',
+      ...NATIVE_WHOLE,
+    });
+    const input = [{ role: 'user', content: 'hi' }];
+    const include = ['reasoning.encrypted_content'];
+    const body = { model: 'm', store: false, include, input };
+    const first = await startCall(`${gateway.url}/v1/responses`, body).answer;
+    const { output } = JSON.parse(first.text) as { readonly output: readonly object[] };
+    expect(output[0]).toMatchObject({ type: 'reasoning' });
+    engine.script = error(503);
+    const more = { ...body, input: [...input, ...output, { role: 'user', content: 'more' }] };
+    const second = await startCall(`${gateway.url}/v1/responses`, more).answer;
+    expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
+  });
+});
+
+describe('an upstream that speaks Messages itself', () => {
+  const asked = { protocol: 'messages', isStream: true } as const;
+  const overloaded = typed('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
+
+  const spoken = [
+    typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+    typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: SAID.text } }),
+    typed('content_block_stop', { index: 0 }),
+    typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+    typed('message_stop'),
+  ].join('');
+
+  test.each([
+    // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
+    ['without blanks', spoken.replaceAll(': ', ':')],
+    ['in lines that end with CR and LF', spoken.replaceAll('\n', '\r\n')],
+    ['and then says [DONE]', `${spoken}data: [DONE]\n\n`],
+  ])('%s is understood', async (_how, bytes) => {
+    const native = { HOSTED_A_PROTOCOLS: 'native' };
+    const { url } = await startBetween('hosted_a', sse(bytes), native);
+    const whole = { upstream: 'hosted_a', end: 'whole', finish: 'stop', faults: [], ...TEXT };
+    expect(await ask(url, asked)).toMatchObject(whole);
+    expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
+  });
+
+  test.each([
+    ['first', [overloaded]],
+    ['behind a ping', [typed('ping'), overloaded]],
+    [
+      'behind the start',
+      [typed('message_start', { message: { ...MESSAGE, content: [] } }), overloaded],
+    ],
+  ])('and is overloaded behind a 200, %s, is followed by the next', async (_where, events) => {
+    const native = { HOSTED_A_PROTOCOLS: 'native' };
+    // github.com/BerriAI/litellm/issues/4562
+    const { url } = await startBetween('hosted_a', sse(...events), native);
+    expect(await ask(url, asked)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
+  });
+
+  test.each([true, false])(
+    'and refuses without a word is an answer (streamed: %s)',
+    async (isStream) => {
+      // github.com/vercel/ai, map-anthropic-stop-reason.ts
+      const events = [
+        typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+        typed('message_delta', { delta: { stop_reason: 'refusal' }, usage: { output_tokens: 3 } }),
+        typed('message_stop'),
+      ];
+      const { url } = await startBetween('hosted_a', sse(...events), {
+        HOSTED_A_PROTOCOLS: 'native',
+      });
+      const told = await ask(url, { protocol: 'messages', isStream });
+      expect(told).toMatchObject({ upstream: 'hosted_a', finish: 'content_filter', end: 'whole' });
+    },
+  );
+
+  test('is told the version of the protocol if its caller did not', async () => {
+    // github.com/InternLM/lmdeploy, serve/anthropic
+    const native = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
+    const { url, system } = await startBetween('hosted_a', json(200, MESSAGE), native);
+    await ask(url, { protocol: 'messages', isStream: false });
+    expect(system.calls[0]?.headers['anthropic-version']).toBe('2023-06-01');
+  });
+});
+
+test.each(['messages', 'responses'] as const)(
+  'LM Studio, which answers 200 to paths that it does not know, is asked for %s as chat completions',
+  async (protocol) => {
+    // github.com/OpenHands/OpenHands/issues/419
+    const unknown = { error: 'Unexpected endpoint or method. Returning 200 anyway' };
+    const script: Script = (call) =>
+      call.path.endsWith('/chat/completions') ? answers('hi')(call) : json(200, unknown)(call);
+    const { url } = await startBetween('local', script, { LOCAL_PROTOCOLS: 'auto' });
+    const told = await ask(url, { protocol, isStream: true });
+    expect(told).toMatchObject({ upstream: 'local', text: 'hi', reason: 'none' });
+  },
+);
+
+test('five answers that are rightly empty leave an engine to others', async () => {
+  const empty = { ...SAID, text: '', finish: 'length' as const };
+  const { url, system } = await startBetween('local', saying(empty, {}));
+  for (let n = 0; n < 5; n += 1) {
+    const told = await ask(url, { protocol: 'chat', isStream: false });
+    expect(told).toMatchObject({ upstream: 'local', finish: 'length', text: '' });
+  }
+  system.script = chatOnly(404, saying(SAID, {}));
+  expect(await ask(url, { protocol: 'chat', isStream: false })).toMatchObject({
+    upstream: 'local',
+    ...TEXT,
+  });
+});
