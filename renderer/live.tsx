@@ -1,31 +1,31 @@
-import { useCallback, useState, useEffect } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { Access } from './api/access.ts';
-import { About } from './features/about/about.tsx';
 import type { Agent } from './api/agent.ts';
 import type { SendChat } from './api/chat.ts';
-import type { History as HistoryApi } from './api/history.ts';
 import type { Control } from './api/control.ts';
+import type { History as HistoryApi } from './api/history.ts';
 import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
 import type { Requests as RequestsApi } from './api/requests.ts';
 import type { SettingsState } from './api/window-state.ts';
-import type { Drafts } from './features/settings/draft.ts';
-import { headlineOf, UNREACHABLE, type Headline } from './features/overview/status-summary-text.ts';
-import { lineOf } from './features/overview/upstream-list.ts';
+import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';
 import { useChatting } from './features/chat/use-chatting.ts';
-import type { Route } from './route.ts';
-import { useOpenRequest } from './use-open-request.ts';
 import { History } from './features/history/history.tsx';
+import { type HeadlineText, headlineOf, UNREACHABLE } from './features/overview/headline.tsx';
 import { Overview } from './features/overview/overview.tsx';
+import { upstreamList } from './features/overview/upstream-list.ts';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { feedLabels } from './features/requests/attempt-names.ts';
 import { OpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
+import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
+import type { Route } from './route.ts';
 import { t } from './text/t.ts';
+import { useOpenRequest } from './use-open-request.ts';
 
 interface LiveProps {
   readonly data: LiveData;
@@ -58,14 +58,14 @@ export function Live(props: LiveProps) {
   if (looked !== opened) setOpened(looked);
   const chatting = useChatting(sendChat);
   const now = useNow(data, frozenAt);
-  const line = lineOf(data, now);
-  const headline = headlineAt(line, data, frozenAt);
+  const list = upstreamList(data, now);
+  const headline = headlineAt(list, data, frozenAt);
   useTitle(headline);
   return (
     <>
       {route.page === 'overview' && (
         <Overview
-          {...{ data, line, headline, now, control, settings, actions, agent }}
+          {...{ data, list, headline, now, control, settings, actions, agent }}
           history={props.history}
           isHeld={details.id !== null}
           onSelect={select}
@@ -132,11 +132,11 @@ export function Live(props: LiveProps) {
 }
 
 function headlineAt(
-  line: ReturnType<typeof lineOf>,
+  list: ReturnType<typeof upstreamList>,
   { app }: LiveData,
   frozenAt: number | null,
 ): ReturnType<typeof headlineOf> {
-  return frozenAt === null ? headlineOf(line, app.demo !== undefined) : UNREACHABLE;
+  return frozenAt === null ? headlineOf(list, app.demo !== undefined) : UNREACHABLE;
 }
 
 /** The machine to return to in the list; null once another page is opened. */
@@ -146,7 +146,7 @@ function openedBy(route: Route, opened: string | null): string | null {
 }
 
 /** Shows the headline in the tab's title. */
-function useTitle(headline: Headline | null): void {
+function useTitle(headline: HeadlineText | null): void {
   const title = headline
     ? t.shell.pageTitle(`${headline.lead}${headline.subject}${headline.rest}`)
     : t.shell.product;

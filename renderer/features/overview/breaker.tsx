@@ -1,6 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
-import type { Condition } from './condition.ts';
-import type { Flow } from './upstream-list.ts';
+import type { Condition, Flow } from './upstream-list.ts';
 
 interface BreakerProps {
   readonly condition: Condition;

@@ -1,29 +1,28 @@
 import { useState } from 'react';
-import type { RequestRow } from '#shared/live.ts';
-import { Counters } from './counters.tsx';
-import { FirstRequest } from '../requests/first-request.tsx';
-import { Headline } from './status-summary.tsx';
-import { feedLabels } from '../requests/attempt-names.ts';
-import { Legend } from '../requests/legend.tsx';
-import { Line } from './upstream-track.tsx';
-import { RequestList } from '../requests/request-list.tsx';
-import { Pool } from './pool.tsx';
-import { FirstRun } from '../setup/first-run.tsx';
-import { Today } from './today.tsx';
+import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { History } from '../../api/history.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { isUnconfigured, type Headline as HeadlineModel } from './status-summary-text.ts';
-import type { Line as LineModel } from './upstream-list.ts';
 import { hashOf } from '../../route.ts';
+import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { feedLabels } from '../requests/attempt-names.ts';
+import { FirstRequest } from '../requests/first-request.tsx';
+import { Legend } from '../requests/legend.tsx';
+import { RequestList } from '../requests/request-list.tsx';
+import { FirstRun } from '../setup/first-run.tsx';
+import { Headline, type HeadlineText, isUnconfigured } from './headline.tsx';
+import { Pool } from './pool.tsx';
+import { Today } from './today.tsx';
+import type { UpstreamList } from './upstream-list.ts';
+import { UpstreamTrack } from './upstream-track.tsx';
 
 interface OverviewProps {
   readonly data: LiveData;
-  readonly line: LineModel;
-  readonly headline: HeadlineModel;
+  readonly list: UpstreamList;
+  readonly headline: HeadlineText;
   readonly now: number;
   readonly control: boolean;
   readonly settings: SettingsState;
@@ -39,10 +38,10 @@ const SHOWN_ROWS = 8;
 
 /** The summary, the upstreams and the latest requests. */
 export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
+  const { data, list, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
   const { totalRequests } = data.status.stats;
-  const bare = isUnconfigured(line) && data.requests.length === 0;
-  const localUrl = line.stations[0]?.report.baseUrl ?? null;
+  const bare = isUnconfigured(list) && data.requests.length === 0;
+  const localUrl = list.upstreams[0]?.report.baseUrl ?? null;
   const revision = data.providers?.revision ?? null;
   // The first-run card stays after the set-up, until the first request or until the page is left.
   const [wasUnconfigured, setWasUnconfigured] = useState(bare);
@@ -54,7 +53,7 @@ export function Overview(props: OverviewProps) {
         <Counters data={data} isFirstRun={leads} />
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
-      <Line {...{ data, line, control, settings, actions, agent }} />
+      <UpstreamTrack {...{ data, list, control, settings, actions, agent }} />
       {data.status.pool !== undefined && (
         <Pool pool={data.status.pool} machines={data.providers} now={now} />
       )}
@@ -86,5 +85,53 @@ export function Overview(props: OverviewProps) {
         </section>
       )}
     </>
+  );
+}
+
+interface CountersProps {
+  readonly data: LiveData;
+  /** True before the first request, when there is nothing to count. */
+  readonly isFirstRun: boolean;
+}
+
+const labels = t.overview.counters;
+
+/** The gateway's counters; each finished request is in one of the last three. */
+export function Counters({ data, isFirstRun }: CountersProps) {
+  const { outcomes, status } = data;
+  if (isFirstRun && status.stats.totalRequests === 0) return null;
+  const { queued } = status.admission;
+  const inFlight = data.requests.filter(({ state }) => state === 'running').length;
+  return (
+    <dl className="counters">
+      <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
+      {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
+      <Counter label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
+      {outcomes !== null &&
+        OUTCOMES.map((outcome) => (
+          <Counter
+            key={outcome}
+            label={labels[outcome]}
+            value={formatCompact(outcomes.ended[outcome])}
+            hash={hashOf({ page: 'requests', filter: outcome })}
+          />
+        ))}
+    </dl>
+  );
+}
+
+interface CounterProps {
+  readonly label: string;
+  readonly value: string;
+  /** Link to the list of the counted requests. */
+  readonly hash?: string;
+}
+
+function Counter({ label, value, hash }: CounterProps) {
+  return (
+    <div>
+      <dt>{hash === undefined ? label : <a href={hash}>{label}</a>}</dt>
+      <dd>{value}</dd>
+    </div>
   );
 }

@@ -2,15 +2,15 @@ import { useId } from 'react';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
-import type { Line } from './upstream-list.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { t } from '../../text/t.ts';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import type { UpstreamList } from './upstream-list.ts';
 
-interface LineRulesProps {
+interface RoutingRulesProps {
   readonly data: LiveData;
-  readonly line: Line;
+  readonly list: UpstreamList;
   readonly control: boolean;
   readonly settings: SettingsState;
   readonly actions: Pick<Control, 'saveSettings'>;
@@ -19,10 +19,10 @@ interface LineRulesProps {
 const words = t.overview.rules;
 
 /** The two switches that concern all upstreams. */
-export function LineRules({ data, line, control, settings, actions }: LineRulesProps) {
+export function RoutingRules({ data, list, control, settings, actions }: RoutingRulesProps) {
   const { forceZero } = data.status;
-  const [first] = line.stations;
-  const last = line.stations.at(-1);
+  const [first] = list.upstreams;
+  const last = list.upstreams.at(-1);
   const local = first?.report.label ?? '';
   const shared = { control, settings, actions };
   return (
@@ -54,7 +54,7 @@ function warmupHint(label: string, forceZero: boolean, on: boolean): string {
   return on ? words.warmsUp(label) : words.startsLate(label);
 }
 
-interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actions'> {
+interface RuleProps extends Pick<RoutingRulesProps, 'control' | 'settings' | 'actions'> {
   readonly section: string;
   /** The setting's key in its section. */
   readonly setting: string;

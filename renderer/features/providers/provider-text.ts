@@ -1,16 +1,15 @@
 import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { Check, Provider } from '#shared/provider.ts';
+import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
-import type { StateWord } from '../../text/en/states.ts';
-import { t } from '../../text/t.ts';
-import { addressOf, checkTitle, checkTodo, type CheckGroup } from './provider-checks.ts';
-import type { Standing } from './provider-standing.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
-import type { Tone } from '../overview/upstream-status-text.ts';
+import { t } from '../../text/t.ts';
+import { addressOf, type CheckGroup, checkTitle, checkTodo } from './provider-checks.ts';
+import type { Standing } from './provider-standing.ts';
 
 /** A machine's standing in words, without ticking figures. */
-export interface ProviderWords extends StateWord {
+export interface ProviderWords extends StateText {
   readonly tone: Tone;
   readonly what: string | null;
   readonly todo: string | null;
@@ -96,7 +95,7 @@ function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }
 
 function checkWords(
   tone: Tone,
-  state: StateWord,
+  state: StateText,
   [first, ...others]: readonly CheckGroup[],
 ): ProviderWords {
   if (!first) return say(tone, state, says.unverified, says.verifyAgain);
@@ -124,7 +123,7 @@ function at(epochMs: number, serverNow: number): string {
 
 function say(
   tone: Tone,
-  state: StateWord,
+  state: StateText,
   what: string | null = null,
   todo: string | null = null,
 ): ProviderWords {

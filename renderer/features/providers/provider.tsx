@@ -16,7 +16,7 @@ import { isRechecked, standingOf } from './provider-standing.ts';
 import { providerName, providerWords } from './provider-text.ts';
 import { hashOf } from '../../route.ts';
 import { StateWord } from '../../ui/state-word.tsx';
-import type { StateWord as StateWordText } from '../../text/en/states.ts';
+import type { StateText } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 
 interface ProviderProps {
@@ -133,7 +133,7 @@ function Back() {
   );
 }
 
-function Title({ name, word, means }: StateWordText & { readonly name: string }) {
+function Title({ name, word, means }: StateText & { readonly name: string }) {
   const title = useRef<HTMLHeadingElement>(null);
   // The row that had the focus is gone, so keyboard users continue from the top.
   useEffect(() => title.current?.focus(), []);

@@ -1,12 +1,11 @@
 import type { AgentEngine, AgentMembership, AgentView } from '#shared/agent.ts';
-import { engineName } from './agent-engine.ts';
-import type { StateWord } from '../../text/en/states.ts';
+import type { StateText, Tone } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
-import type { Tone } from '../overview/upstream-status-text.ts';
+import { engineName } from './agent-engine.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
-export interface AgentWords extends StateWord {
+export interface AgentWords extends StateText {
   readonly mark: StandingKind;
   readonly tone: Tone;
   readonly what: string;
@@ -144,7 +143,7 @@ function inUseWords({ record }: AgentView): AgentWords {
 }
 
 function say(
-  [mark, tone, state]: readonly [StandingKind, Tone, StateWord],
+  [mark, tone, state]: readonly [StandingKind, Tone, StateText],
   what: string,
   todo: string | null = null,
 ): AgentWords {

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamReport } from '#shared/status.ts';
-import { WARMUP_STATES } from '#shared/status.ts';
-import { headlineOf } from '../../renderer/features/overview/status-summary-text.ts';
-import { lineOf } from '../../renderer/features/overview/upstream-list.ts';
-import {
-  isResettable,
-  isWarmable,
-} from '../../renderer/features/overview/upstream-actions-model.ts';
-import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
+import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
+import { headlineOf } from '../../renderer/features/overview/headline.tsx';
+import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
+import { upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import { isResettable, isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
 
 function lineWith(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
-  return lineOf(live({ status: status(given, over) }), NOW + afterMs);
+  return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
 }
 
 describe('reset', () => {
@@ -30,25 +26,25 @@ describe('reset', () => {
 });
 
 describe('warm-up', () => {
-  test('is offered at the on-demand station alone, while it is neither warm nor warming', () => {
+  test('is offered at the on-demand upstream alone, while it is neither warm nor warming', () => {
     for (const state of WARMUP_STATES) {
       const given = [upstream('local'), upstream('ondemand')];
       const report = status(given, { ondemand_warmup: state });
       const offered = lineWith(given, { ondemand_warmup: state })
-        .stations.filter((station) => isWarmable(station, report))
-        .map((station) => station.report.id);
+        .upstreams.filter((view) => isWarmable(view, report))
+        .map((view) => view.report.id);
       expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
     }
   });
 
   test('is not offered while no money is to be spent', () => {
     const given = [upstream('ondemand')];
-    const last = lineWith(given, { zero: true }).stations.at(-1);
+    const last = lineWith(given, { zero: true }).upstreams.at(-1);
     expect(last && isWarmable(last, status(given, { zero: true }))).toBe(false);
   });
 
   test('is not offered where nothing is set up', () => {
-    const last = lineWith([]).stations.at(-1);
+    const last = lineWith([]).upstreams.at(-1);
     expect(last && isWarmable(last, status([]))).toBe(false);
   });
 });
@@ -56,8 +52,8 @@ describe('warm-up', () => {
 describe('never spend money', () => {
   const given = [upstream('local'), upstream('hosted_a'), upstream('ondemand')];
 
-  test('every station that costs money is switched off, by word', () => {
-    const words = lineWith(given, { zero: true }).stations.map(stationWords);
+  test('every upstream that costs money is switched off, by word', () => {
+    const words = lineWith(given, { zero: true }).upstreams.map(upstreamWords);
     expect(words.map(({ word }) => word)).toEqual([
       'serving',
       'switched off',
@@ -80,7 +76,7 @@ describe('never spend money', () => {
 
 describe('the cool-down ring', () => {
   const share = (over: Parameters<typeof circuit>[0], remainingMs: number, afterMs = 0) => {
-    const condition = lineWith([tripped('local', remainingMs, over)], {}, afterMs).stations[0]
+    const condition = lineWith([tripped('local', remainingMs, over)], {}, afterMs).upstreams[0]
       ?.condition;
     return condition?.kind === 'cooling' ? condition.share : null;
   };

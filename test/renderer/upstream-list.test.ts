@@ -2,19 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import {
-  headlineOf,
-  isUnconfigured,
-} from '../../renderer/features/overview/status-summary-text.ts';
-import { isSure, lineOf } from '../../renderer/features/overview/upstream-list.ts';
-import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
+import { headlineOf, isUnconfigured } from '../../renderer/features/overview/headline.tsx';
+import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
+import { isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 import { provider as machine } from './provider-builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
 
 function line(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
-  return lineOf(live({ status: status(given, over) }), NOW + afterMs);
+  return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
 }
 
 function sentence(...args: Parameters<typeof line>): string {
@@ -28,51 +25,51 @@ const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) })
 
 describe('line', () => {
   test('the first sound upstream serves, and the current ends there', () => {
-    const { stations, server } = line([upstream('local'), upstream('hosted_a')]);
+    const { upstreams, server } = line([upstream('local'), upstream('hosted_a')]);
     expect(server?.report.id).toBe('local');
-    expect(stations.map(({ flow }) => flow)).toEqual(['ends', 'none', 'none', 'none', 'none']);
+    expect(upstreams.map(({ flow }) => flow)).toEqual(['ends', 'none', 'none', 'none', 'none']);
   });
 
   test('the current goes round an open breaker and past one that is not set up', () => {
-    const { stations } = line([tripped('local', 9_000), upstream('hosted_b')]);
-    expect(stations.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
+    const { upstreams } = line([tripped('local', 9_000), upstream('hosted_b')]);
+    expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
   });
 
   test('a failing upstream is still asked, but somebody sound serves', () => {
-    const { stations, server } = line([failing, upstream('hosted_a')]);
-    expect(stations[0]?.flow).toBe('through');
+    const { upstreams, server } = line([failing, upstream('hosted_a')]);
+    expect(upstreams[0]?.flow).toBe('through');
     expect(server?.report.id).toBe('hosted_a');
   });
 
   test('a cool-down goes on between reports and ends as a probe', () => {
     const kind = (afterMs: number) =>
-      line([tripped('local', 9_000)], {}, afterMs).stations[0]?.condition;
+      line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
     expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
     expect(kind(9_000)).toEqual({ kind: 'probe' });
   });
 
   test('a skip is over when its time is, on the clock of the gateway', () => {
     const busy = [skipped('hosted_a', 'busy', 2_000)];
-    expect(line(busy).stations[1]?.condition.kind).toBe('skipped');
-    expect(line(busy, {}, 2_001).stations[1]?.condition.kind).toBe('closed');
+    expect(line(busy).upstreams[1]?.condition.kind).toBe('skipped');
+    expect(line(busy, {}, 2_001).upstreams[1]?.condition.kind).toBe('closed');
   });
 
   test('a skip of another model does not take the upstream out', () => {
     const until = new Date(NOW + 60_000).toISOString();
     const skips = [{ reason: 'model_not_found', until, model: 'other' }];
-    const { stations } = line([upstream('hosted_a', { healthy: false, skips })]);
-    expect(stations[1]?.condition.kind).toBe('closed');
+    const { upstreams } = line([upstream('hosted_a', { healthy: false, skips })]);
+    expect(upstreams[1]?.condition.kind).toBe('closed');
   });
 
   test('zero-spend leaves only the local tier', () => {
-    const { stations } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
-    expect(stations[1]?.condition.kind).toBe('zero-spend');
-    expect(stations[4]?.condition.kind).toBe('zero-spend');
+    const { upstreams } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
+    expect(upstreams[1]?.condition.kind).toBe('zero-spend');
+    expect(upstreams[4]?.condition.kind).toBe('zero-spend');
   });
 
   test('machines that are known but cannot serve are not "not set up"', () => {
     const local = { ...status().local, pending_count: 1 };
-    expect(line([], { local }).stations[0]?.condition.kind).toBe('no-provider');
+    expect(line([], { local }).upstreams[0]?.condition.kind).toBe('no-provider');
   });
 
   const bare = {
@@ -82,9 +79,9 @@ describe('line', () => {
   };
 
   test('a lone machine that never had an engine is "not set up", and nobody is out for it', () => {
-    const { stations } = line([upstream('hosted_a')], { local: bare });
-    expect(stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
-    expect(stations[0] && stationWords(stations[0]).word).toBe('not set up');
+    const { upstreams } = line([upstream('hosted_a')], { local: bare });
+    expect(upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('not set up');
     expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Serving from Groq');
     expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
     expect(isUnconfigured(line([], { local: bare }))).toBe(true);
@@ -97,7 +94,7 @@ describe('line', () => {
       healthy: false,
       circuit: circuit({ lastSuccessAt: new Date(NOW).toISOString() }),
     });
-    const kindOf = (...args: Parameters<typeof line>) => line(...args).stations[0]?.condition.kind;
+    const kindOf = (...args: Parameters<typeof line>) => line(...args).upstreams[0]?.condition.kind;
     expect(kindOf([served], { local: bare })).toBe('no-provider');
     const health = { status: 'unreachable', code: 0 };
     const down = { ...counts, provider: { ...provider, engine_health: health } };
@@ -121,8 +118,8 @@ describe('a budget', () => {
   test('that is spent keeps its upstream out until it begins anew, and says which setting raises it', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
-    const [, station] = drawn.stations;
-    expect(station && stationWords(station)).toMatchObject({
+    const [, view] = drawn.upstreams;
+    expect(view && upstreamWords(view)).toMatchObject({
       tone: 'amber',
       word: 'budget spent',
       detail: 'back in 1 h 00 min',
@@ -167,10 +164,10 @@ describe('sentence', () => {
         ondemand_warmup: 'warming',
         ondemand_warmup_detail: { ...before, elapsedMs, usualMs },
       } as const;
-      const { stations } = line([upstream('ondemand')], report);
-      return stations
+      const { upstreams } = line([upstream('ondemand')], report);
+      return upstreams
         .filter(({ report: { id } }) => id === 'ondemand')
-        .map((station) => stationWords(station).detail);
+        .map((view) => upstreamWords(view).detail);
     };
     expect(detail(40_000, null)).toEqual(['for 40 s']);
     expect(detail(40_000, 90_000)).toEqual(['for 40 s, usually 1 min 30 s']);
@@ -210,8 +207,8 @@ describe('sentence', () => {
   });
 });
 
-describe('station words', () => {
-  const words = (...args: Parameters<typeof line>) => line(...args).stations.map(stationWords);
+describe('upstream words', () => {
+  const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
 
   test('green is said of the one that serves and of no other', () => {
     const tones = words([upstream('local'), upstream('hosted_a')]).map(({ tone }) => tone);
@@ -236,9 +233,9 @@ describe('station words', () => {
     },
     { report: upstream('ondemand'), said: 'blue: next, cold start' },
   ])('$said', ({ report, said }) => {
-    const station = line([report]).stations.find(({ report: { id } }) => id === report.id);
-    if (!station) throw new Error('the upstream is not on the line');
-    const { tone, word, detail } = stationWords(station);
+    const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
+    if (!view) throw new Error('the upstream is not in the list');
+    const { tone, word, detail } = upstreamWords(view);
     expect(`${tone}: ${word}, ${detail}`).toBe(said);
   });
 
@@ -255,12 +252,12 @@ describe('what was seen of an upstream', () => {
     over: StatusOver = {},
   ) => {
     const snapshot = live({ status: status(given, over) });
-    return lineOf({ ...snapshot, sightings: { ...snapshot.sightings, ...sightings } }, NOW);
+    return upstreamList({ ...snapshot, sightings: { ...snapshot.sightings, ...sightings } }, NOW);
   };
   const said = (...args: Parameters<typeof seen>) => {
     const found = seen(...args);
     const { lead, subject, rest, tone } = headlineOf(found, false);
-    return { sentence: lead + subject + rest, tone, words: found.stations.map(stationWords) };
+    return { sentence: lead + subject + rest, tone, words: found.upstreams.map(upstreamWords) };
   };
   const untested: Sighting = { kind: 'untested' };
   const down: Sighting = { kind: 'failed', by: 'check', reason: 'unreachable' };
@@ -294,9 +291,9 @@ describe('what was seen of an upstream', () => {
 
   test('a passed check makes no slow upstream fast, and ends no cool-down', () => {
     const slow = tripped('local', 0, { consecutiveFails: 0 });
-    expect(seen([slow], { local: checked }).stations[0]?.condition.kind).toBe('probe');
+    expect(seen([slow], { local: checked }).upstreams[0]?.condition.kind).toBe('probe');
     const cooling = tripped('local', 9000);
-    expect(seen([cooling], { local: checked }).stations[0]?.condition.kind).toBe('cooling');
+    expect(seen([cooling], { local: checked }).upstreams[0]?.condition.kind).toBe('cooling');
   });
 
   test('a rejected key that a check met says where to set a new one', () => {
@@ -314,7 +311,7 @@ describe('what was seen of an upstream', () => {
   test('an engine without a GPU beside it is not "start an engine", but not set up', () => {
     const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
     const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
-    expect(found.stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(found.upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
     expect(isUnconfigured(found)).toBe(true);
   });
 
