@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from 'react';
-import { Shortcuts } from './ui/shortcuts.tsx';
-import { Header } from './ui/header.tsx';
 import type { Switchyard } from './api/switchyard.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
-import { t } from './text/t.ts';
+import { type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
-import { routeOf, type Route } from './route.ts';
+import { t } from './text/t.ts';
+import { Header } from './ui/header.tsx';
+import { Shortcuts } from './ui/shortcuts.tsx';
 
 /** The whole page: connecting, locked or live. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {

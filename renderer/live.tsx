@@ -11,21 +11,20 @@ import type { Requests as RequestsApi } from './api/requests.ts';
 import type { SettingsState } from './api/window-state.ts';
 import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';
-import { useChatting } from './features/chat/use-chatting.ts';
+import { useConversation } from './features/chat/conversation.ts';
 import { History } from './features/history/history.tsx';
-import { type HeadlineText, headlineOf, UNREACHABLE } from './features/overview/headline.tsx';
+import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { upstreamList } from './features/overview/upstream-list.ts';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { feedLabels } from './features/requests/attempt-names.ts';
-import { OpenRequest } from './features/requests/open-request.tsx';
+import { OpenRequest, useOpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
 import type { Route } from './route.ts';
 import { t } from './text/t.ts';
-import { useOpenRequest } from './use-open-request.ts';
 
 interface LiveProps {
   readonly data: LiveData;
@@ -56,7 +55,7 @@ export function Live(props: LiveProps) {
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
-  const chatting = useChatting(sendChat);
+  const chatting = useConversation(sendChat);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
   const headline = headlineAt(list, data, frozenAt);

@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from 'react';
+import { t } from './text/t.ts';
 import { CodeLine } from './ui/code-line.tsx';
 import { ErrorText } from './ui/error-text.tsx';
-import { Logo } from './ui/logo.tsx';
-import { t } from './text/t.ts';
+import { Logo } from './ui/header.tsx';
 
 interface LockedProps {
   readonly notice: string | null;

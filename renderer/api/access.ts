@@ -1,5 +1,4 @@
-import { createCaller, type Answer } from './call.ts';
-import type { Client, Refusal } from './client.ts';
+import { type Answer, type Client, createCaller, type Refusal } from './client.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** A browser that keeps control across restarts. */

@@ -1,6 +1,5 @@
 import type { AgentView, AgentWish, DoctorReport } from '#shared/agent.ts';
-import { createCaller, type Answer } from './call.ts';
-import { jsonBody, type Client, type Refusal } from './client.ts';
+import { type Answer, type Client, createCaller, jsonBody, type Refusal } from './client.ts';
 
 /** The agent of the gateway's machine, or the reason why there is none. */
 export type AgentSeen =

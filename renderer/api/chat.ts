@@ -1,7 +1,7 @@
 import { visible } from '#shared/visible.ts';
-import { NO_ANSWER, refusalOf, type Client } from './client.ts';
-import { createSseReader } from './sse.ts';
 import { t } from '../text/t.ts';
+import { type Client, NO_ANSWER, refusalOf } from './client.ts';
+import { createSseReader } from './sse.ts';
 
 export interface ChatMessage {
   readonly role: 'user' | 'assistant';

@@ -1,10 +1,16 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import { createCaller, type Answer } from './call.ts';
-import { createKeys, type Keys } from './keys.ts';
-import { jsonBody, type Client, type Refusal } from './client.ts';
-import { createSharing, type SharingApi } from './sharing.ts';
+import type { Sharing, SharingChanged } from '#shared/sharing.ts';
+import {
+  type Answer,
+  type Caller,
+  type Client,
+  createCaller,
+  jsonBody,
+  type Refusal,
+} from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
 /** Each action resolves with the gateway's error message, or null. */
@@ -86,5 +92,54 @@ export function createControl(
       show(answer.value);
       return null;
     },
+  };
+}
+
+/** The named keys of apps. */
+export interface Keys {
+  readonly list: () => Promise<Answer<KeyList>>;
+  readonly add: (name: string) => Promise<Answer<AddedKey>>;
+  /** Null removes a limit. */
+  readonly limit: (
+    name: string,
+    limits: Readonly<Record<string, number | null>>,
+  ) => Promise<Refusal | null>;
+  readonly revoke: (name: string) => Promise<Refusal | null>;
+}
+
+const KEYS = '/api/v1/keys';
+
+const pathOf = (name: string) => `${KEYS}/${encodeURIComponent(name)}`;
+
+export function createKeys({ call, order }: Pick<Caller, 'call' | 'order'>): Keys {
+  return {
+    list: async () => (await call(KEYS)) as Answer<KeyList>,
+    add: async (name) => (await call(KEYS, jsonBody('POST', { name }))) as Answer<AddedKey>,
+    limit: (name, limits) => order(pathOf(name), jsonBody('PATCH', { limits })),
+    revoke: (name) => order(pathOf(name), { method: 'DELETE' }),
+  };
+}
+
+/** Reads and changes the addresses at which the gateway listens. */
+export interface SharingApi {
+  readonly read: () => Promise<Answer<Sharing>>;
+  /** Creates a link to the window that works once. */
+  readonly newLink: () => Promise<Answer<string>>;
+  readonly change: (host: string) => Promise<Answer<SharingChanged>>;
+}
+
+const SHARING = '/api/v1/sharing';
+
+export function createSharing({ call }: Pick<Caller, 'call'>): SharingApi {
+  return {
+    read: async () => (await call(SHARING)) as Answer<Sharing>,
+    async newLink() {
+      const answer = await call('/api/v1/sessions/codes', { method: 'POST' });
+      return answer.ok
+        ? { ok: true, value: (answer.value as { readonly link: string }).link }
+        : answer;
+    },
+    change: async (host) =>
+      (await call(SHARING, jsonBody('PUT', { host }))) as Answer<SharingChanged>,
   };
 }

@@ -1,6 +1,5 @@
 import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
-import { createCaller, type Answer } from './call.ts';
-import type { Client } from './client.ts';
+import { type Answer, type Client, createCaller } from './client.ts';
 
 export interface History {
   readonly read: (range: HistoryRange) => Promise<Answer<HistoryReport>>;

@@ -1,8 +1,7 @@
 import type { RequestRow } from '#shared/live.ts';
 import type { Narrowing, RequestFilter } from '#shared/request-filter.ts';
 import type { RequestPage } from '#shared/request-page.ts';
-import { createCaller, type Answer } from './call.ts';
-import type { Client } from './client.ts';
+import { type Answer, type Client, createCaller } from './client.ts';
 
 /** The requests that the gateway keeps, which are more than its feed shows. */
 export interface Requests {

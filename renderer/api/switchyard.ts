@@ -1,8 +1,8 @@
-import { createAccess, type Access } from './access.ts';
-import { createAgent, type Agent } from './agent.ts';
+import { type Access, createAccess } from './access.ts';
+import { type Agent, createAgent } from './agent.ts';
 import { createChat, type SendChat } from './chat.ts';
 import { createClient } from './client.ts';
-import { createControl, type Control } from './control.ts';
+import { type Control, createControl } from './control.ts';
 import { followFeed } from './feed.ts';
 import { createHistory, type History } from './history.ts';
 import { createProviders, type Providers } from './providers.ts';

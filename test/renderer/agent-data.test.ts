@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../renderer/api/agent.ts';
-import { startWatch } from '../../renderer/api/watch.ts';
+import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { agentView } from './agent-builders.ts';
 
 function setUp(answer: () => Response) {

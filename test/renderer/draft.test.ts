@@ -1,23 +1,23 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Drafts,
   isDirty,
   isHidden,
   isOn,
   patchOf,
   textOf,
-  waitsForRestart,
   valueOf,
+  waitsForRestart,
   withDraft,
   withoutSection,
-  type Drafts,
 } from '../../renderer/features/settings/draft.ts';
 import {
   hintOf,
   placeholderOf,
   sourceWords,
   unitOf,
-} from '../../renderer/features/settings/setting-text.ts';
+} from '../../renderer/features/settings/setting-field.tsx';
 import { fieldAt, FIELDS, saved, SECTIONS } from './settings-builders.ts';
 
 const anyField = fc.constantFrom(...FIELDS);

@@ -1,13 +1,13 @@
-import { expect, test } from 'vitest';
-import { holdRows } from '../../renderer/features/requests/held-rows.ts';
-import { matchesFilter } from '#shared/request-filter.ts';
-import { neighboursOf } from '../../renderer/features/requests/request-dialog.tsx';
-import { rowAfterKey } from '../../renderer/ui/row-keys.ts';
-import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
-import { browserName } from '../../renderer/features/about/browser-name.ts';
-import { hashOf, routeOf } from '../../renderer/route.ts';
-import { attempt, NOW, request } from './builders.ts';
 import * as rows from './request-builders.ts';
+import { expect, test } from 'vitest';
+import { matchesFilter } from '#shared/request-filter.ts';
+import { browserName } from '../../renderer/features/about/browsers.tsx';
+import { neighboursOf } from '../../renderer/features/requests/open-request.tsx';
+import { holdRows } from '../../renderer/features/requests/request-list.tsx';
+import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
+import { hashOf, routeOf } from '../../renderer/route.ts';
+import { rowAfterKey } from '../../renderer/ui/use-row-focus.ts';
+import { attempt, NOW, request } from './builders.ts';
 
 const at = (id: string, seconds: number) => request(id, { startedAt: NOW + seconds * 1_000 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { countsOf, facetsOf } from '#shared/request-filter.ts';
+import { pageOf } from '../../main/gateway/usage/request-pages.ts';
 import { REQUESTS_PER_PAGE } from '../../renderer/api/requests.ts';
 import {
   allCounts,
@@ -10,7 +11,6 @@ import {
   withNewest,
   withOlder,
 } from '../../renderer/features/requests/kept-requests.ts';
-import { pageOf } from '../../main/gateway/usage/request-pages.ts';
 import { NOW, request } from './builders.ts';
 
 /** Requests from one number up to another, newest first, all of them kept. */

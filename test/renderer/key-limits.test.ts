@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeOf, draftOf, standingOf } from '../../renderer/features/settings/key-limit-model.ts';
+import { changeOf, draftOf, standingOf } from '../../renderer/features/settings/key-limits.tsx';
 
 const use = (used: number, limit: number) => {
   return { name: 'requestsDay', used, limit, resetsAt: '2026-11-23T00:00:00.000Z' } as const;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { matchesFilter } from '#shared/request-filter.ts';
 import { machinesIn } from '#shared/machine-names.ts';
+import { matchesFilter } from '#shared/request-filter.ts';
 import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
 import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
-import { storyOf } from '../../renderer/features/requests/request-timeline.ts';
+import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import { whyOf } from '../../renderer/features/requests/request-text.ts';
 import { attempt, request, upstream } from './builders.ts';
 import { predicted } from './request-builders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createProviders } from '../../renderer/api/providers.ts';
-import { startWatch } from '../../renderer/api/watch.ts';
 import { applyEvent } from '../../renderer/api/live-data.ts';
+import { createProviders } from '../../renderer/api/providers.ts';
+import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { delta, live, NOW } from './builders.ts';
 import { provider, providerList } from './provider-builders.ts';
 

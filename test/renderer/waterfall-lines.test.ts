@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
+import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { lanesOf } from '../../renderer/features/requests/waterfall-lanes.ts';
-import { marksOf, notesOf } from '../../renderer/features/requests/waterfall-notes.ts';
-import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
+import { lanesOf, segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
+import { marksOf, notesOf } from '../../renderer/features/requests/waterfall.tsx';
 import { attempt, request, upstream } from './builders.ts';
-import * as rows from './request-builders.ts';
 
 const LABELS = labelsOf([
   upstream('local'),

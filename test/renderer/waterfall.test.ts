@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { AXIS_TICKS_MS, axisPercent } from '../../renderer/features/requests/time-scale.ts';
-import { elapsedOf, segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
+import {
+  AXIS_TICKS_MS,
+  axisPercent,
+  elapsedOf,
+  segmentsOf,
+} from '../../renderer/features/requests/waterfall-model.ts';
 import { attempt, NOW, request } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>

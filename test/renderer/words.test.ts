@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
-import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import * as format from '../../renderer/text/format.ts';
-import { reasonText } from '../../renderer/text/reason-text.ts';
-import { usageText } from '../../renderer/features/requests/attempt-text.ts';
+import { describe, expect, test } from 'vitest';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import { usageText } from '../../renderer/features/requests/attempt-text.ts';
+import { firstRequest } from '../../renderer/features/requests/curl-line.ts';
 import {
   amountOf,
   outcomeWords,
@@ -13,7 +13,7 @@ import {
   whyOf,
 } from '../../renderer/features/requests/request-text.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { firstRequest } from '../../renderer/features/requests/curl-line.ts';
+import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
 
 const labels = labelsOf([upstream('local'), upstream('hosted_a')]);

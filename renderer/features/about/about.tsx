@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Browsers } from './browsers.tsx';
-import { t } from '../../text/t.ts';
 
 interface AboutProps {
   readonly access: Access;

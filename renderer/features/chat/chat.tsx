@@ -1,19 +1,20 @@
-import { useEffect, useRef, useState } from 'react';
-import type { Answer } from '../../api/call.ts';
+import { memo, type RefObject, useEffect, useRef, useState } from 'react';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import type { Answer } from '../../api/client.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { useReading } from '../../ui/use-reading.ts';
-import { labelsOf, type Labels } from '../requests/attempt-names.ts';
-import { Composer } from './composer.tsx';
-import { TurnView } from './turn-view.tsx';
-import type { Chatting } from './use-chatting.ts';
+import { hashOf } from '../../route.ts';
+import { formatCountdown, formatDuration } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { formatCountdown } from '../../text/format.ts';
+import { useReading } from '../../ui/use-reading.ts';
+import { type Labels, labelsOf } from '../requests/attempt-names.ts';
+import type { Conversation, Turn } from './conversation.ts';
 
 interface ChatProps {
   readonly data: LiveData;
   /** Page time. */
   readonly now: number;
-  readonly chatting: Chatting;
+  readonly chatting: Conversation;
   readonly readModels: () => Promise<Answer<readonly string[]>>;
 }
 
@@ -122,4 +123,136 @@ function waitingText(
     elapsedMs === null ? null : formatCountdown(elapsedMs + Math.max(0, now - statusAt)),
     usualMs === null ? null : formatCountdown(usualMs),
   );
+}
+
+interface ComposerProps {
+  readonly input: RefObject<HTMLTextAreaElement | null>;
+  readonly draft: string;
+  readonly isRunning: boolean;
+  readonly onDraft: (draft: string) => void;
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+}
+
+/** The message field; Enter sends, Shift+Enter starts a new line. */
+export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
+  useEffect(() => input.current?.focus(), [input]);
+  return (
+    <form
+      className="composer"
+      aria-label={t.chat.message}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      <textarea
+        ref={input}
+        value={draft}
+        rows={2}
+        aria-label={t.chat.message}
+        placeholder={t.chat.message}
+        onChange={({ target }) => onDraft(target.value)}
+        onKeyDown={(event) => {
+          // While an input method is composing, Enter accepts its suggestion.
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          onSend();
+        }}
+      />
+      {isRunning ? (
+        <button type="button" className="button" onClick={onStop}>
+          {t.chat.stop}
+        </button>
+      ) : (
+        <button type="submit" className="button" data-primary disabled={draft.trim() === ''}>
+          {t.chat.send}
+        </button>
+      )}
+      <p className="quiet">{t.chat.keys}</p>
+    </form>
+  );
+}
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  readonly labels: Labels;
+  /** What the answer is waiting for; null once it has begun. */
+  readonly waiting: string | null;
+}
+
+/** A question, its answer and its route. */
+export const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
+  const { question, text, reasoning, end, route } = turn;
+  const requestId = route?.requestId ?? null;
+  const by = routeText(turn, labels);
+  const facts = turnFacts(turn);
+  return (
+    <article className="turn">
+      <p className="turn-question">{question}</p>
+      {reasoning !== '' && (
+        <details className="turn-reasoning">
+          <summary>{t.chat.reasoning}</summary>
+          <p>{reasoning}</p>
+        </details>
+      )}
+      {text !== '' && <p className="turn-answer">{text}</p>}
+      {waiting !== null && <p className="quiet">{waiting}</p>}
+      {end?.kind === 'failed' && (
+        <p className="error-text" role="alert">
+          {end.message}
+        </p>
+      )}
+      {end?.kind === 'stopped' && <p className="quiet">{t.chat.stopped}</p>}
+      {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
+      {by !== null && (
+        <p className="turn-facts">
+          <strong>{by}</strong>
+          {facts.map((fact) => (
+            <span key={fact}>{fact}</span>
+          ))}
+          {requestId !== null && (
+            <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
+              {t.chat.request(requestId)}
+            </a>
+          )}
+        </p>
+      )}
+    </article>
+  );
+});
+
+/** An answer shorter than this has no meaningful rate. */
+const MIN_RATE_MS = 50;
+
+/** The route that a turn took: `Hosted A, after Local unreachable`. Null before it is known. */
+export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): string | null {
+  if (route === null) return null;
+  const name = (id: string): string => labels.get(id) ?? id;
+  const passed = parseFallbackReason(route.fallbackReason)
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(({ upstream, reason }) => t.chat.passed(name(upstream), reasonText(reason)));
+  const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
+  return passed.length === 0 ? served : t.chat.route(served, passed);
+}
+
+/** Model, tokens, speed and time to first token, as far as known. */
+export function turnFacts(turn: Turn): readonly string[] {
+  const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
+  const tokens =
+    usage === null
+      ? pieces === 0
+        ? []
+        : [t.chat.aboutTokens(pieces)]
+      : [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
+  const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
+  return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+}
+
+/** Tokens per second from the first to the last; the wait for the first is shown separately. */
+function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): readonly string[] {
+  if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
+  const count = (usage?.completion ?? pieces) - 1;
+  if (count < 1) return [];
+  return [t.usage.rate((1000 * count) / (endedAt - firstAt))];
 }

@@ -17,7 +17,7 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
-import { TestButton } from '../setup/test-button.tsx';
+import { TestButton } from '../setup/upstream-test.tsx';
 import { isUnconfigured } from './headline.tsx';
 import { RoutingRules } from './routing-rules.tsx';
 import { UpstreamCard } from './upstream-card.tsx';

@@ -1,23 +1,29 @@
+import { useCallback, useEffect, useId, useRef, useState } from 'react';
+import { NOTE_LIMITS, type ProviderNote } from '#shared/provider-notes.ts';
 import type { Provider as ProviderRecord } from '#shared/provider.ts';
-import { useCallback, useEffect, useRef } from 'react';
-import { CopyButton } from '../../ui/copy-button.tsx';
-import { ProviderOrders } from './provider-actions.tsx';
-import { OwnNote } from './own-note.tsx';
-import { ProviderPanels } from './provider-panels.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
 import type { Agent } from '../../api/agent.ts';
+import type { Refusal } from '../../api/client.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { NO_NOTE, type ProviderDetail, type Providers as Registry } from '../../api/providers.ts';
+import {
+  NO_NOTE,
+  type ProviderDetail,
+  type Providers,
+  type Providers as Registry,
+} from '../../api/providers.ts';
+import { hashOf } from '../../route.ts';
+import type { StateText } from '../../text/en/states.ts';
+import { t } from '../../text/t.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
-import { isRechecked, standingOf } from './provider-standing.ts';
-import { providerName, providerWords } from './provider-text.ts';
-import { hashOf } from '../../route.ts';
-import { StateWord } from '../../ui/state-word.tsx';
-import type { StateText } from '../../text/en/states.ts';
-import { t } from '../../text/t.ts';
+import { ProviderPanels } from './provider-panels.tsx';
+import { isRechecked, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface ProviderProps {
   readonly id: string;
@@ -89,7 +95,7 @@ function Known(props: KnownProps) {
             {isRechecked(provider, standing) && <em>{t.providers.rechecked}</em>}
           </p>
         </div>
-        <ProviderOrders
+        <ProviderActions
           {...{ id, name, control }}
           checking={provider.verification.status === 'verifying'}
           actions={registry}
@@ -151,5 +157,126 @@ function Unknown({ id }: { readonly id: string }) {
       <p>{t.providers.unknownText(id)}</p>
       <Back />
     </section>
+  );
+}
+
+interface OwnNoteProps {
+  readonly note: ProviderNote;
+  readonly hostname: string;
+  readonly control: boolean;
+  readonly onSave: (note: ProviderNote) => Promise<Refusal | null>;
+}
+
+const noteWords = t.providers.note;
+
+/** The owner's name for a machine and the note about it. */
+export function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
+  const [draft, setDraft] = useState(note);
+  const [error, setError] = useState<string | null>(null);
+  const id = useId();
+  const isChanged = draft.name !== note.name || draft.note !== note.note;
+  return (
+    <form
+      className="panel own-note"
+      aria-label={noteWords.title}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSave(draft).then((refusal) => setError(refusal?.message ?? null));
+      }}
+    >
+      <label htmlFor={`${id}-name`}>{noteWords.name}</label>
+      <input
+        id={`${id}-name`}
+        value={draft.name}
+        maxLength={NOTE_LIMITS.name}
+        placeholder={hostname}
+        autoComplete="off"
+        readOnly={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onChange={({ target }) => setDraft({ ...draft, name: target.value })}
+      />
+      <label htmlFor={`${id}-note`}>{noteWords.note}</label>
+      <textarea
+        id={`${id}-note`}
+        rows={2}
+        value={draft.note}
+        maxLength={NOTE_LIMITS.note}
+        readOnly={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onChange={({ target }) => setDraft({ ...draft, note: target.value })}
+      />
+      <button type="submit" className="button" disabled={!control || !isChanged}>
+        {t.settings.save.save}
+      </button>
+      <ErrorText text={error} />
+    </form>
+  );
+}
+
+interface ProviderActionsProps {
+  readonly id: string;
+  readonly name: string;
+  readonly control: boolean;
+  readonly checking: boolean;
+  readonly actions: Pick<Providers, 'verify' | 'remove'>;
+  readonly onVerifying: () => void;
+  readonly onRemoved: () => void;
+}
+
+const actionWords = t.providers.orders;
+
+export function ProviderActions(props: ProviderActionsProps) {
+  const { id, name, control, checking, actions, onVerifying, onRemoved } = props;
+  const [asking, setAsking] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const describedBy = control ? undefined : READ_ONLY_NOTE;
+
+  const verify = async (): Promise<void> => {
+    const refusal = await actions.verify(id);
+    setError(refusal?.message ?? null);
+    if (!refusal) onVerifying();
+  };
+  const remove = async (): Promise<void> => {
+    const refusal = await actions.remove(id);
+    setAsking(false);
+    setError(refusal?.message ?? null);
+    if (!refusal) onRemoved();
+  };
+
+  return (
+    <div className="provider-orders">
+      <button
+        type="button"
+        className="button"
+        disabled={!control}
+        aria-describedby={describedBy}
+        aria-disabled={checking || undefined}
+        onClick={() => void (checking ? undefined : verify())}
+      >
+        {checking ? actionWords.verifying : actionWords.verify}
+      </button>
+      <button
+        type="button"
+        className="button"
+        disabled={!control}
+        aria-describedby={describedBy}
+        onClick={() => setAsking(true)}
+      >
+        {actionWords.remove}
+      </button>
+      <ErrorText text={error} />
+      {asking && (
+        <Modal
+          title={actionWords.removeTitle(name)}
+          closing={t.shell.cancel}
+          onClose={() => setAsking(false)}
+        >
+          <p className="modal-text">{actionWords.removeText}</p>
+          <button type="button" className="button" data-danger onClick={() => void remove()}>
+            {actionWords.removeNow(name)}
+          </button>
+        </Modal>
+      )}
+    </div>
   );
 }

@@ -1,23 +1,30 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { AddMachine } from './add-machine.tsx';
-import { ProviderFilters } from './provider-filters.tsx';
-import { ProviderList } from './provider-list.tsx';
-import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { ThisMachine } from '../this-machine/this-machine.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { Providers as Registry } from '../../api/providers.ts';
 import type { SettingsState } from '../../api/window-state.ts';
+import { hashOf } from '../../route.ts';
+import { formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
-import type { ProviderFilter } from './provider-groups.ts';
-import type { ColumnId } from './provider-columns.ts';
-import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
-import type { ProviderEntry } from './provider-standing.ts';
-import { t } from '../../text/t.ts';
+import { ThisMachine } from '../this-machine/this-machine.tsx';
+import { AddMachine } from './add-machine.tsx';
+import { ProviderList } from './provider-list.tsx';
+import {
+  COLUMN_IDS,
+  type ColumnId,
+  columnOf,
+  entriesOf,
+  matchesGroup,
+  matchesText,
+  summaryOf,
+} from './provider-listing.ts';
+import { PROVIDER_FILTERS, type ProviderEntry, type ProviderFilter } from './provider-standing.ts';
 
 /** Filter and order of the list, kept while a machine's page is open. */
 export interface ProvidersView {
@@ -207,5 +214,63 @@ function NoProviders() {
         </div>
       </dl>
     </section>
+  );
+}
+
+interface ProviderFiltersProps {
+  readonly entries: readonly ProviderEntry[];
+  readonly filter: ProviderFilter;
+  readonly text: string;
+  readonly sort: ColumnId;
+  readonly onText: (text: string) => void;
+  readonly onSort: (sort: ColumnId) => void;
+}
+
+/** The state filter is part of the URL. */
+export function ProviderFilters(props: ProviderFiltersProps) {
+  const { entries, filter, text, sort, onText, onSort } = props;
+  return (
+    <search className="provider-filters">
+      <nav className="filters" aria-label={t.providers.filters.label}>
+        {PROVIDER_FILTERS.map((choice) => (
+          <a
+            key={choice}
+            href={hashOf({ page: 'providers', filter: choice })}
+            aria-current={choice === filter ? 'true' : undefined}
+          >
+            {t.providers.groups[choice]}{' '}
+            <span className="filter-count">
+              {formatCount(entries.filter((entry) => matchesGroup(entry, choice)).length)}
+            </span>
+          </a>
+        ))}
+      </nav>
+      <input
+        type="search"
+        className="search"
+        aria-label={t.providers.filters.search}
+        placeholder={t.providers.filters.placeholder}
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={({ target }) => onText(target.value)}
+      />
+      <label className="provider-sort">
+        {t.providers.sortBy}
+        <select
+          value={sort}
+          onChange={({ target }) => {
+            const chosen = COLUMN_IDS.find((known) => known === target.value);
+            if (chosen !== undefined) onSort(chosen);
+          }}
+        >
+          {COLUMN_IDS.map((known) => (
+            <option key={known} value={known}>
+              {columnOf(known).sort}
+            </option>
+          ))}
+        </select>
+      </label>
+    </search>
   );
 }

@@ -1,8 +1,8 @@
 import type { LiveData } from '../../api/live-data.ts';
-import { firstRequest } from './curl-line.ts';
 import { hashOf } from '../../route.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
 import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { firstRequest } from './curl-line.ts';
 
 const words = t.requests.first;
 

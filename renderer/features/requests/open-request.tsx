@@ -1,11 +1,19 @@
-import { useEffect } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { Requests } from '../../api/requests.ts';
-import type { OpenDetails } from '../../use-open-request.ts';
-import { type Labels, labelsWith } from './attempt-names.ts';
-import { neighboursOf, RequestDialog } from './request-dialog.tsx';
-import { useOneRequest } from './use-one-request.ts';
+import { hashOf, type Route } from '../../route.ts';
+import { formatDuration, formatMoment } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
+import { AttemptTable } from './attempt-table.tsx';
+import { bugReportOf } from './bug-report.ts';
+import { storyOf } from './request-story.ts';
+import { amountOf, outcomeWords, whoOf } from './request-text.ts';
+import { elapsedOf } from './waterfall-model.ts';
 
 interface OpenRequestProps {
   readonly data: LiveData;
@@ -45,4 +53,261 @@ export function OpenRequest(props: OpenRequestProps) {
       onClose={details.close}
     />
   );
+}
+
+interface OneRequest {
+  readonly row: RequestRow | null;
+  /** Why the request is unknown; null while it is being read. */
+  readonly note: string | null;
+}
+
+/** A request from the list; one that is not, or no longer, in the list is read from the gateway. */
+export function useOneRequest(
+  { readOne }: Requests,
+  id: string | null,
+  listed: RequestRow | undefined,
+): OneRequest {
+  const [known, setKnown] = useState<{ readonly id: string; readonly one: OneRequest } | null>(
+    null,
+  );
+  // Kept, so that it stays readable when it leaves the list.
+  if (listed !== undefined && listed !== known?.one.row) {
+    setKnown({ id: listed.id, one: { row: listed, note: null } });
+  }
+  const isUnknown = id !== null && known?.id !== id;
+  useEffect(() => {
+    if (!isUnknown) return undefined;
+    let isOver = false;
+    const read = async () => {
+      const answer = await readOne(id);
+      if (isOver) return;
+      if (answer.ok) setKnown({ id, one: { row: answer.value, note: null } });
+      else setKnown({ id, one: { row: null, note: noteOn(answer) } });
+    };
+    void read();
+    return () => {
+      isOver = true;
+    };
+  }, [readOne, id, isUnknown]);
+  return known?.id === id ? known.one : BEING_READ;
+}
+
+const BEING_READ: OneRequest = { row: null, note: null };
+
+function noteOn({
+  status,
+  refusal,
+}: Extract<Awaited<ReturnType<Requests['readOne']>>, { ok: false }>): string {
+  return status === 404 ? t.requestDetails.unknown : refusal.message;
+}
+
+/** The next newer and next older request in the list; null at its ends. */
+interface Neighbours {
+  readonly newer: string | null;
+  readonly older: string | null;
+}
+
+export function neighboursOf(
+  rows: readonly RequestRow[],
+  startedAt: number | null,
+  id: string,
+): Neighbours {
+  const at = rows.findIndex((row) => row.id === id);
+  if (at >= 0) return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+  if (startedAt === null) return { newer: null, older: null };
+  // A request that is not in the list is placed by its start.
+  const newer = rows.filter((row) => row.startedAt >= startedAt);
+  return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
+}
+
+interface RequestDialogProps {
+  readonly id: string;
+  /** Null while unknown. */
+  readonly row: RequestRow | null;
+  /** Why the request is unknown; null while it is being read. */
+  readonly note: string | null;
+  readonly neighbours: Neighbours;
+  readonly labels: Labels;
+  readonly version: string;
+  readonly serverNow: number;
+  readonly onGo: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+const words = t.requestDetails;
+
+/** The details of one request, updated while it runs. */
+export function RequestDialog(props: RequestDialogProps) {
+  const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  const { newer, older } = neighbours;
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    const to = key === 'ArrowLeft' || key === 'k' ? newer : null;
+    const next = key === 'ArrowRight' || key === 'j' ? older : to;
+    if (next !== null) onGo(next);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby="dialog-title"
+      closedby="any"
+      onClose={onClose}
+      onKeyDown={onKeyDown}
+    >
+      <header>
+        <h2 id="dialog-title">
+          {row === null ? words.title : words.titleAt(formatMoment(row.startedAt, serverNow))}
+          {row !== null && <OutcomePill row={row} elapsedMs={elapsedOf(row, serverNow)} />}
+        </h2>
+        <form method="dialog" className="dialog-nav">
+          <Step word={words.newer} to={newer} onGo={onGo} />
+          <Step word={words.older} to={older} onGo={onGo} />
+          <button type="submit" className="button">
+            {t.shell.close}
+          </button>
+        </form>
+      </header>
+      {row === null ? (
+        <p className="story">{note ?? words.reading}</p>
+      ) : (
+        <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
+      )}
+      <h3>{words.id}</h3>
+      <CodeLine text={id} what={words.theId} />
+      {row !== null && (
+        <p className="bug-report">
+          <CopyButton text={bugReportOf(row, labels, version)} what={words.report} isNamed />{' '}
+          <span className="quiet">{words.reportNote}</span>
+        </p>
+      )}
+    </dialog>
+  );
+}
+
+interface StepProps {
+  readonly word: string;
+  readonly to: string | null;
+  readonly onGo: (id: string) => void;
+}
+
+function Step({ word, to, onGo }: StepProps) {
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-disabled={to === null}
+      onClick={() => to !== null && onGo(to)}
+    >
+      {word}
+    </button>
+  );
+}
+
+interface DetailsProps {
+  readonly row: RequestRow;
+  readonly labels: Labels;
+  readonly elapsedMs: number;
+}
+
+function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
+  const { tone, word } = outcomeWords(row, elapsedMs);
+  return (
+    <span className="pill" data-tone={tone}>
+      {word}
+    </span>
+  );
+}
+
+function Details({ row, labels, elapsedMs }: DetailsProps) {
+  const amount = row.tokens === null ? amountOf(row) : t.usage.tokens(row.tokens);
+  const answer = [row.stream ? words.streamed : '', amount].filter(Boolean).join(', ');
+  return (
+    <>
+      <p className="story">{t.story.whole(storyOf(row, labels))}</p>
+      <dl className="facts">
+        <Fact
+          label={words.answeredBy}
+          value={row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream(row)}
+        />
+        {row.endpoint !== null && <Fact label={words.endpoint} value={row.endpoint} />}
+        <Fact label={words.model} value={row.model ?? words.noModel} />
+        <Fact label={words.took} value={formatDuration(elapsedMs)} />
+        <Fact label={words.answer} value={answer || words.notStreamed} />
+        <Fact
+          label={words.status}
+          value={row.status === null ? words.noStatus : String(row.status)}
+        />
+        {callerFacts(row).map((fact) => (
+          <Fact key={fact.label} {...fact} />
+        ))}
+      </dl>
+      <h3>{words.attempts}</h3>
+      <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
+      <h3>{words.reason}</h3>
+      <CodeLine text={row.fallbackReason} what={words.theReason} />
+    </>
+  );
+}
+
+function callerFacts({ caller, key: name }: RequestRow) {
+  const { key = null, address = null, userAgent = null } = caller ?? {};
+  return [
+    { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
+    { label: words.from, value: address },
+    { label: words.app, value: userAgent, isWide: true },
+  ].flatMap(({ value, ...fact }) => (value === null ? [] : [{ ...fact, value }]));
+}
+
+function noUpstream({ state }: RequestRow): string {
+  return state === 'running' ? words.noUpstreamYet : words.noUpstream;
+}
+
+type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
+
+export interface OpenDetails {
+  /** The page to render: the one behind the details if they are open. */
+  readonly page: Route;
+  readonly id: string | null;
+  readonly open: (id: string) => void;
+  /** Replaces the open request with another. */
+  readonly go: (id: string) => void;
+  readonly close: () => void;
+}
+
+/** The details of a request have their own address and lie over the page on which they were opened. */
+export function useOpenRequest(route: Route): OpenDetails {
+  const requests: RequestsRoute =
+    route.page === 'requests' ? route : { page: 'requests', filter: 'all' };
+  const { request: id, ...list } = requests;
+  const isOpen = id !== undefined;
+  const [behind, setBehind] = useState<Route>(isOpen ? list : route);
+  if (!isOpen && behind !== route && hashOf(behind) !== hashOf(route)) setBehind(route);
+  const wasOpenedHere = useRef(false);
+
+  const listHash = hashOf(list);
+  const latest = useRef(list);
+  useEffect(() => {
+    latest.current = list;
+  });
+  // Stable, because rows are rendered once and keep it.
+  const open = useCallback((next: string) => {
+    wasOpenedHere.current = true;
+    location.hash = hashOf({ ...latest.current, request: next });
+  }, []);
+  return {
+    page: isOpen ? behind : route,
+    id: id ?? null,
+    open,
+    go: (next) => location.replace(hashOf({ ...list, request: next })),
+    close() {
+      if (!isOpen) return;
+      if (wasOpenedHere.current) history.back();
+      else location.replace(listHash);
+      wasOpenedHere.current = false;
+    },
+  };
 }

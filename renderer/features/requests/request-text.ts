@@ -7,7 +7,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf, placeName } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
-import { briefStoryOf } from './request-timeline.ts';
+import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
 
 /** A request's state in words. */

@@ -1,11 +1,17 @@
 import { useId, useState } from 'react';
-import { KEY_LIMIT_NAMES, type KeyLimitUse, MAX_KEY_LIMIT, type NamedKey } from '#shared/keys.ts';
-import type { Keys } from '../../api/keys.ts';
+import {
+  KEY_LIMIT_NAMES,
+  type KeyLimitName,
+  type KeyLimitUse,
+  MAX_KEY_LIMIT,
+  type NamedKey,
+} from '#shared/keys.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
+import type { Keys } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { changeOf, draftOf, standingOf } from './key-limit-model.ts';
 
 const words = t.keys.limits;
 
@@ -89,5 +95,34 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
         <ErrorText text={error} />
       </form>
     </Modal>
+  );
+}
+
+/** How much of a key's limit is used. */
+export type LimitStanding = 'free' | 'near' | 'reached';
+
+export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
+  if (used >= limit) return 'reached';
+  return used >= WARNED_SHARE * limit ? 'near' : 'free';
+}
+
+/** The contents of the form's fields: digits, or nothing. */
+export type LimitDraft = Readonly<Record<KeyLimitName, string>>;
+
+export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
+  const text = (name: KeyLimitName) =>
+    String(limits.find((each) => each.name === name)?.limit ?? '');
+  return {
+    requestsDay: text('requestsDay'),
+    requestsMonth: text('requestsMonth'),
+    tokensDay: text('tokensDay'),
+    tokensMonth: text('tokensMonth'),
+  };
+}
+
+/** The form in which the gateway accepts limits: all of them, null for none. */
+export function changeOf(draft: LimitDraft): Readonly<Record<string, number | null>> {
+  return Object.fromEntries(
+    KEY_LIMIT_NAMES.map((name) => [name, draft[name] === '' ? null : Number(draft[name])]),
   );
 }

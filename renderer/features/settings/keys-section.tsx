@@ -1,14 +1,13 @@
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
-import type { Keys } from '../../api/keys.ts';
+import type { Keys } from '../../api/control.ts';
 import { formatMoment } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { t } from '../../text/t.ts';
-import { standingOf } from './key-limit-model.ts';
-import { KeyLimitDialog, KeyLimitList } from './key-limits.tsx';
+import { KeyLimitDialog, KeyLimitList, standingOf } from './key-limits.tsx';
 
 const words = t.keys;
 

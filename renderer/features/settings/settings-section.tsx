@@ -1,19 +1,25 @@
 import { useEffect, useRef, useState } from 'react';
-import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
+import { flushSync } from 'react-dom';
+import { assertNever } from '#shared/assert.ts';
+import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
-import { isTestedOnSave, UpstreamTestBar, useUpstreamTest } from './upstream-test.tsx';
-import { useSaving } from './use-saving.ts';
-import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
-import { sectionSummary, sectionTitle } from './setting-text.ts';
-import type { Section } from './field.ts';
-import { SaveBar } from './save-bar.tsx';
-import { SettingField } from './setting-field.tsx';
 import { t } from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { HostedForm } from '../setup/hosted-form.tsx';
+import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
+import {
+  type Drafts,
+  isDirty,
+  patchOf,
+  waitsForRestart,
+  withDraft,
+  withoutSection,
+} from './draft.ts';
+import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
+import type { Section } from './settings-table.ts';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -135,5 +141,144 @@ function ServiceChoice({ id, label, control, actions }: ServiceChoiceProps) {
         </Modal>
       )}
     </p>
+  );
+}
+
+interface SaveBarProps {
+  readonly section: Section;
+  readonly dirty: boolean;
+  readonly disabled: boolean;
+  readonly outcome: SaveOutcome | null;
+}
+
+/** The end of a form: save, discard, and the state. */
+export function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
+  const atField = section.fields.some(
+    ({ path }) => outcome?.kind === 'refused' && outcome.param === path,
+  );
+  return (
+    <div className="save-bar">
+      <button
+        type="submit"
+        className="button"
+        data-primary={dirty || undefined}
+        disabled={disabled}
+      >
+        {t.settings.save.save}
+      </button>
+      <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
+        {outcome ? words(outcome, atField) : dirty && t.settings.save.unsaved}
+      </output>
+      <button type="reset" className="button" data-idle={!dirty || undefined}>
+        {t.settings.save.discard}
+      </button>
+    </div>
+  );
+}
+
+function words(outcome: SaveOutcome, atField: boolean): string {
+  switch (outcome.kind) {
+    case 'saving':
+      return t.settings.save.saving;
+    case 'saved':
+      return outcome.later ? t.settings.save.later : t.settings.save.saved;
+    case 'unchanged':
+      return t.settings.save.unchanged;
+    case 'refused':
+      return atField ? t.settings.save.refusedAtField : t.settings.save.refused(outcome.message);
+    default:
+      return assertNever(outcome, 'outcome');
+  }
+}
+
+export type SaveOutcome =
+  | { readonly kind: 'saving' }
+  /** `later`: some of it takes effect only after a restart. */
+  | { readonly kind: 'saved'; readonly later: boolean }
+  | { readonly kind: 'unchanged' }
+  | ({ readonly kind: 'refused' } & Refusal);
+
+interface Saving {
+  readonly outcome: SaveOutcome | null;
+  /** Resolves with true once saved; after a refusal the field at fault gets the focus. */
+  readonly save: (drafts: Drafts) => Promise<boolean>;
+  readonly forget: () => void;
+}
+
+/** Saves a section, one attempt at a time. */
+export function useSaving(
+  section: Section,
+  onSave: (tree: object) => Promise<Refusal | null>,
+): Saving {
+  const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
+
+  const save = async (drafts: Drafts): Promise<boolean> => {
+    if (outcome?.kind === 'saving') return false;
+    if (!isDirty(drafts, section)) {
+      setOutcome({ kind: 'unchanged' });
+      return false;
+    }
+    setOutcome({ kind: 'saving' });
+    const later = waitsForRestart(drafts, section);
+    const refusal = await onSave(patchOf(drafts, section));
+    // Rendered synchronously: the focused element and its description must exist.
+    flushSync(() =>
+      setOutcome(refusal ? { kind: 'refused', ...refusal } : { kind: 'saved', later }),
+    );
+    if (refusal?.param) document.getElementById(refusal.param)?.focus();
+    return refusal === null;
+  };
+
+  return { outcome, save, forget: () => setOutcome(null) };
+}
+
+interface UpstreamTesting {
+  readonly run: () => Promise<boolean>;
+  readonly state: ReturnType<typeof useTest>['state'];
+}
+
+/** The test of a section's upstream; unused in other sections. */
+export function useUpstreamTest(
+  { upstream }: Section,
+  actions: Pick<Control, 'testUpstream'>,
+): UpstreamTesting {
+  return useTest(upstream ?? 'local', actions);
+}
+
+const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers'];
+
+/** Whether a test follows saving: only if it concerns the calls, and not if it would start a GPU. */
+export function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
+  if (upstream === null || upstream === 'ondemand') return false;
+  return TESTED_KEYS.some((key) => drafts[`${id}.${key}`] !== undefined);
+}
+
+interface UpstreamTestProps {
+  readonly id: UpstreamId;
+  readonly control: boolean;
+  /** True while input is unsaved: a test would use the saved values. */
+  readonly dirty: boolean;
+  readonly testing: UpstreamTesting;
+}
+
+/** The end of an upstream's section: tests what is saved. */
+export function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestProps) {
+  const isIdle = control && !dirty && testing.state?.kind !== 'running';
+  return (
+    <div className="section-test">
+      <button
+        type="button"
+        className="button"
+        disabled={!isIdle}
+        onClick={() => void testing.run()}
+      >
+        {t.settings.test}
+      </button>
+      {testing.state === null ? (
+        <p className="quiet">{costHint(id)}</p>
+      ) : (
+        <TestResult state={testing.state} />
+      )}
+    </div>
   );
 }

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { SettingsSection } from './settings-section.tsx';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import type { Drafts } from './draft.ts';
-import { SharingSection } from '../sharing/sharing-section.tsx';
-import { KeysSection } from './keys-section.tsx';
-import { sectionsOf } from './settings-table.ts';
 import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { SharingSection } from '../sharing/sharing-section.tsx';
+import type { Drafts } from './draft.ts';
+import { KeysSection } from './keys-section.tsx';
+import { SettingsSection } from './settings-section.tsx';
+import { sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
   readonly settings: SettingsState;

@@ -3,6 +3,7 @@ import type { AgentEngine } from '#shared/agent.ts';
 import type { Agent, AgentSeen } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useReading } from '../../ui/use-reading.ts';
@@ -12,10 +13,7 @@ import {
   isSameEngine,
   plainAddress,
 } from '../this-machine/agent-engine.ts';
-import { engineNote } from './engine-note.ts';
-import { TestResult } from './test-result.tsx';
-import { useTest } from './use-test.ts';
-import { t } from '../../text/t.ts';
+import { TestResult, useTest } from './upstream-test.tsx';
 
 const READING_OPTIONS = {
   /** Short, because the user may have just started an engine. */
@@ -130,4 +128,14 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
       </ControlButton>
     </li>
   );
+}
+
+/** The result of the search for engines on this machine, and what to do next. */
+export function engineNote(seen: AgentSeen | null): string {
+  if (seen === null) return words.looking;
+  if (seen.kind === 'off') return words.off;
+  const { engines, useEngineDirectly, record } = seen.view;
+  if (engines.length === 0) return words.none;
+  if (useEngineDirectly !== null) return words.noGpu;
+  return record.gpu.count > 0 ? words.gpu : '';
 }

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'react';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
-import { t } from '../../text/t.ts';
 
 interface FirstRunProps {
   readonly agent: Pick<Agent, 'read' | 'last'>;

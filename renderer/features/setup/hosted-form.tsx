@@ -2,14 +2,10 @@ import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
-import { ModelField, type ModelList } from './model-field.tsx';
-import { labelFor, type Preset, PRESETS } from './presets.ts';
-import { costHint } from './test-button.tsx';
-import { TestResult } from './test-result.tsx';
-import { useTest } from './use-test.ts';
-import { t } from '../../text/t.ts';
+import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
 interface HostedFormProps {
   readonly id: HostedId;
@@ -37,9 +33,9 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
   const list = useModels(id, isAsking ? { baseUrl, apiKey } : null, actions);
   const chosen = model || onlyIn(list);
 
-  const save = async (service: Preset): Promise<void> => {
+  const save = async (of: Preset): Promise<void> => {
     test.clear();
-    const label = labelFor(service, baseUrl);
+    const label = labelFor(of, baseUrl);
     const settings = { baseUrl, apiKey: apiKey || null, model: chosen, label };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal?.message ?? null);
@@ -182,4 +178,93 @@ function useModels(
   }, [id, key, listModels]);
   if (key === null) return null;
   return list?.of === key ? list.is : { kind: 'listing' };
+}
+
+export type ModelList =
+  | { readonly kind: 'listing' }
+  | { readonly kind: 'listed'; readonly models: readonly string[] }
+  | { readonly kind: 'failed'; readonly message: string };
+
+interface ModelFieldProps {
+  readonly list: ModelList;
+  readonly chosen: string;
+  readonly onChoose: (model: string) => void;
+}
+
+/** Chooses a model from the upstream's list; without a list its name is typed. */
+export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+  if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
+  if (list.kind === 'listed' && list.models.length > 0) {
+    return (
+      <label className="setup-field">
+        <span>{t.setup.model}</span>
+        <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
+          <option value="">{t.setup.chooseOne}</option>
+          {list.models.map((model) => (
+            <option key={model}>{model}</option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <>
+      {list.kind === 'failed' && (
+        <p className="error-text" role="alert">
+          {list.message}
+        </p>
+      )}
+      <label className="setup-field">
+        <span>{t.setup.model}</span>
+        <input
+          value={chosen}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={({ target }) => onChoose(target.value)}
+        />
+      </label>
+    </>
+  );
+}
+
+/** A service or a program with an OpenAI-compatible API. */
+export interface Preset {
+  readonly name: string;
+  /** Null: it runs on the user's own machine, whose address is entered. */
+  readonly baseUrl: string | null;
+  /** An example address; empty if the address is known. */
+  readonly example: string;
+  readonly key: 'needed' | 'optional';
+  /** The page on which a key is created; empty for programs. */
+  readonly keysAt: string;
+}
+
+const { onAnother, other } = t.setup.hosted;
+
+export const PRESETS: readonly Preset[] = [
+  service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
+  service('Anthropic', 'https://api.anthropic.com/v1', 'console.anthropic.com/settings/keys'),
+  service('Groq', 'https://api.groq.com/openai/v1', 'console.groq.com/keys'),
+  service('Together', 'https://api.together.xyz/v1', 'api.together.ai/settings/api-keys'),
+  service('OpenRouter', 'https://openrouter.ai/api/v1', 'openrouter.ai/settings/keys'),
+  service('Mistral', 'https://api.mistral.ai/v1', 'console.mistral.ai/api-keys'),
+  service('DeepSeek', 'https://api.deepseek.com/v1', 'platform.deepseek.com/api_keys'),
+  program(onAnother('Ollama'), 'http://192.168.1.20:11434/v1'),
+  program(onAnother('LM Studio'), 'http://192.168.1.20:1234/v1'),
+  program(onAnother('vLLM'), 'http://192.168.1.20:8000/v1'),
+  program(other, 'https://api.example.com/v1'),
+];
+
+function service(name: string, baseUrl: string, keysAt: string): Preset {
+  return { name, baseUrl, example: '', key: 'needed', keysAt };
+}
+
+function program(name: string, example: string): Preset {
+  return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
+}
+
+/** The label of an upstream after its set-up: the service's name, or a machine's host name. */
+export function labelFor({ name, baseUrl }: Preset, address: string): string {
+  if (baseUrl !== null) return name;
+  return URL.canParse(address) ? new URL(address).hostname : name;
 }

@@ -2,10 +2,10 @@ import { useState } from 'react';
 import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
+import { t } from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
-import { t } from '../../text/t.ts';
 
 interface SetupDialogProps {
   readonly id: UpstreamId;

@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'react';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Control } from '../../api/control.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { SharingForm } from './sharing-form.tsx';
 import { WindowLink } from './window-link.tsx';
-import { t } from '../../text/t.ts';
 
 interface SharingSectionProps {
   readonly view: SettingsView;

@@ -1,9 +1,9 @@
 import { useState } from 'react';
-import type { SharingApi } from '../../api/sharing.ts';
+import { encode } from 'uqr';
+import type { SharingApi } from '../../api/control.ts';
+import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { t } from '../../text/t.ts';
-import { encode } from 'uqr';
 
 interface WindowLinkProps {
   /** The gateway's address for other devices. */

@@ -1,8 +1,8 @@
 import type { AgentMembership, AgentView } from '#shared/agent.ts';
-import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 import { formatAge } from '../../text/format.ts';
-import { chipText, modelText, type Fact } from '../providers/provider-facts.ts';
 import { t } from '../../text/t.ts';
+import { chipText, type Fact, modelText } from '../providers/provider-facts.ts';
+import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 
 const words = t.thisMachine.facts;
 

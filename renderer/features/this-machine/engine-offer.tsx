@@ -1,10 +1,10 @@
 import { useRef, useState } from 'react';
 import type { Refusal } from '../../api/client.ts';
-import { isSameEngine, plainAddress } from './agent-engine.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
-import { t } from '../../text/t.ts';
+import { isSameEngine, plainAddress } from './agent-engine.ts';
 
 interface EngineOfferProps {
   readonly address: string;

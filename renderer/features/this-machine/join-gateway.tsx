@@ -1,13 +1,12 @@
-import { useId, useState, type FormEvent } from 'react';
-import type { Refusal } from '../../api/client.ts';
+import { type FormEvent, useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
+import type { Refusal } from '../../api/client.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
-import { JoinWarning } from '../providers/join-warning.tsx';
-import { joinNoteOf } from '../providers/provider-join.ts';
-import { t } from '../../text/t.ts';
+import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
 
 interface JoinGatewayProps {
   readonly control: boolean;

@@ -1,12 +1,11 @@
-import { useState, type ReactNode } from 'react';
-import type { AgentView } from '#shared/agent.ts';
+import { type ReactNode, useState } from 'react';
+import type { AgentView, AgentWish } from '#shared/agent.ts';
 import type { Agent } from '../../api/agent.ts';
-import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
-import { t } from '../../text/t.ts';
 
-interface AgentOrdersProps {
+interface ModeActionsProps {
   readonly view: AgentView;
   readonly control: boolean;
   readonly setWish: Agent['setWish'];
@@ -16,12 +15,12 @@ interface AgentOrdersProps {
   readonly children: ReactNode;
 }
 
-export function AgentOrders({ view, control, setWish, onTaken, children }: AgentOrdersProps) {
+export function ModeActions({ view, control, setWish, onTaken, children }: ModeActionsProps) {
   const [giving, setGiving] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
-  const note = ordersText(view);
+  const note = modeNote(view);
 
-  const give = async ({ wish, done }: AgentOrder): Promise<void> => {
+  const give = async ({ wish, done }: ModeAction): Promise<void> => {
     if (giving) return;
     setGiving(true);
     const refusal = await setWish(wish);
@@ -32,7 +31,7 @@ export function AgentOrders({ view, control, setWish, onTaken, children }: Agent
 
   return (
     <div className="agent-orders">
-      {agentOrders(view).map((order) => (
+      {modeActions(view).map((order) => (
         <ControlButton
           key={order.wish}
           control={control}
@@ -49,4 +48,34 @@ export function AgentOrders({ view, control, setWish, onTaken, children }: Agent
       <ErrorText text={outcome?.error ?? null} />
     </div>
   );
+}
+
+/** A mode that the owner can order now. */
+export interface ModeAction {
+  readonly wish: AgentWish;
+  readonly word: string;
+  readonly done: string;
+}
+
+const { orders } = t.thisMachine;
+const RESUME: ModeAction = { wish: 'on', ...orders.on };
+const DRAIN: ModeAction = { wish: 'drained', ...orders.drained };
+const PAUSE: ModeAction = { wish: 'paused', ...orders.paused };
+
+/** The orders that would change something; none while the agent is leaving. */
+export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
+  if (mode === 'leaving') return [];
+  switch (wish) {
+    case 'on':
+      return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];
+    case 'drained':
+      return mode === 'draining' ? [RESUME, PAUSE] : [RESUME];
+    case 'paused':
+      return [RESUME];
+  }
+}
+
+export function modeNote({ owner: { mode, wish } }: AgentView): string | null {
+  if (mode === 'on') return orders.both;
+  return mode === 'draining' && wish !== 'paused' ? orders.pause : null;
 }

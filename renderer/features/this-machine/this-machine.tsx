@@ -1,25 +1,25 @@
-import { useRef, type ReactNode, type RefObject } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Agent, AgentSeen } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
+import { t } from '../../text/t.ts';
+import { StateWord } from '../../ui/state-word.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { Facts } from '../providers/facts.tsx';
+import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
-import { agentWords, offWords, type AgentWords } from './agent-status-text.ts';
-import { AgentOrders } from './mode-actions.tsx';
-import { OwnProblems, ToolProblems } from './agent-problem-list.tsx';
+import { OwnProblems, ToolProblems } from './agent-problems.tsx';
+import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
-import { Facts } from '../providers/facts.tsx';
+import { ModeActions } from './mode-actions.tsx';
 import { OwnerRules } from './owner-rules.tsx';
-import { ProviderMark } from '../providers/provider-mark.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
-import { t } from '../../text/t.ts';
 
 const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
@@ -103,9 +103,9 @@ function Machine(props: MachineProps) {
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
       orders={
-        <AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish}>
+        <ModeActions {...{ view, control, onTaken }} setWish={agent.setWish}>
           <JoinGateway {...{ control, onTaken }} isAsked={props.joining} join={agent.join} />
-        </AgentOrders>
+        </ModeActions>
       }
     >
       {useEngineDirectly !== null && (
