@@ -9,7 +9,7 @@ export interface RememberedBrowser {
   readonly seenAt: number;
 }
 
-export interface AboutGateway {
+interface AboutGateway {
   readonly version: string;
   readonly dataDirectory: string;
   readonly node: string;

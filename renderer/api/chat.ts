@@ -8,7 +8,7 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-export interface ChatCall {
+interface ChatCall {
   /** Null: the gateway chooses. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];

@@ -32,7 +32,7 @@ export interface Control {
   readonly sharing: SharingApi;
 }
 
-export interface ModelSource {
+interface ModelSource {
   readonly baseUrl: string;
   /** Empty: none. */
   readonly apiKey: string;
@@ -111,7 +111,7 @@ const KEYS = '/api/v1/keys';
 
 const pathOf = (name: string) => `${KEYS}/${encodeURIComponent(name)}`;
 
-export function createKeys({ call, order }: Pick<Caller, 'call' | 'order'>): Keys {
+function createKeys({ call, order }: Pick<Caller, 'call' | 'order'>): Keys {
   return {
     list: async () => (await call(KEYS)) as Answer<KeyList>,
     add: async (name) => (await call(KEYS, jsonBody('POST', { name }))) as Answer<AddedKey>,
@@ -130,7 +130,7 @@ export interface SharingApi {
 
 const SHARING = '/api/v1/sharing';
 
-export function createSharing({ call }: Pick<Caller, 'call'>): SharingApi {
+function createSharing({ call }: Pick<Caller, 'call'>): SharingApi {
   return {
     read: async () => (await call(SHARING)) as Answer<Sharing>,
     async newLink() {

@@ -94,7 +94,7 @@ interface Page {
 }
 
 /** Reads the list page by page; unchanged pages are neither sent nor parsed again (ETag). */
-export function createMachineReader({ send }: Pick<Caller, 'send'>) {
+function createMachineReader({ send }: Pick<Caller, 'send'>) {
   let pages: readonly Page[] = [];
   let notes: { readonly text: string; readonly value: ProviderNotes } | null = null;
   let last: Machines | null = null;
@@ -146,7 +146,7 @@ export function createMachineReader({ send }: Pick<Caller, 'send'>) {
   };
 }
 
-export const ROOT = '/api/v1/providers';
+const ROOT = '/api/v1/providers';
 
 /** Joins pages without duplicates: a change between two readings may put a machine on both. */
 function merged(pages: readonly Page[]): Provider[] {

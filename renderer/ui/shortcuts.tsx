@@ -4,7 +4,7 @@ import { t } from '../text/t.ts';
 import { Modal } from './modal.tsx';
 
 export const SEARCH_KEY = '/';
-export const HELP_KEY = '?';
+const HELP_KEY = '?';
 
 const GO = TABS.map(({ page, hash }, index) => ({
   key: String(index + 1),

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 
 /** State of a polled resource. */
-export interface Reading<T> {
+interface Reading<T> {
   /** The last successful answer; null before the first. */
   readonly value: T | null;
   /** The last error; null after a success. */
@@ -78,7 +78,7 @@ interface WatchEdges {
 }
 
 /** Controls the repeated reading of a resource. */
-export interface Watch {
+interface Watch {
   /** The resource has changed: read it soon. */
   readonly changed: () => void;
   /** Read it now, because the user is waiting. */

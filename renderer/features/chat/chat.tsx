@@ -135,7 +135,7 @@ interface ComposerProps {
 }
 
 /** The message field; Enter sends, Shift+Enter starts a new line. */
-export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
+function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
   useEffect(() => input.current?.focus(), [input]);
   return (
     <form
@@ -182,7 +182,7 @@ interface TurnViewProps {
 }
 
 /** A question, its answer and its route. */
-export const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
+const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
   const { question, text, reasoning, end, route } = turn;
   const requestId = route?.requestId ?? null;
   const by = routeText(turn, labels);

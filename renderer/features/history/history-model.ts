@@ -54,7 +54,7 @@ export interface Bar {
   readonly value: number;
 }
 
-export interface Bars {
+interface Bars {
   readonly bars: readonly Bar[];
   readonly max: number;
 }

@@ -165,7 +165,7 @@ interface PartsProps {
 }
 
 /** The sums of each upstream, machine and model. */
-export function PartTable({ report, nameOf }: PartsProps) {
+function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
   const machineOf = machineNames(report);
   return (
@@ -193,7 +193,7 @@ export function PartTable({ report, nameOf }: PartsProps) {
 }
 
 /** The sums of each key. */
-export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
+function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
   return (
     <FigureTable label={words.byKey} columns={words.keyColumns}>
       {keys.map(({ key, figures }) => (
@@ -260,7 +260,7 @@ function MoneyCells({
 }
 
 /** The figures of the charts. */
-export function StepTable({ report }: { readonly report: HistoryReport }) {
+function StepTable({ report }: { readonly report: HistoryReport }) {
   return (
     <details className="history-steps">
       <summary>{words.asTable}</summary>

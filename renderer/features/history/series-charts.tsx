@@ -78,14 +78,14 @@ function SeriesChart({
 }
 
 /** The calls of one upstream or machine over time. */
-export interface Series {
+interface Series {
   readonly id: string;
   readonly name: string;
   readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
 }
 
 /** The measure that is drawn for each series. */
-export interface SeriesMeasure {
+interface SeriesMeasure {
   readonly id: keyof typeof words.seriesMeasures;
   readonly of: (figures: MachineFigures) => number | null;
   readonly text: (value: number) => string;
@@ -130,7 +130,7 @@ export function machineNames({ names }: Pick<HistoryReport, 'names'>): (id: stri
   return (id) => distinct.get(id) ?? shortId(id);
 }
 
-export interface SeriesRow {
+interface SeriesRow {
   readonly id: string;
   readonly name: string;
   /** All rows of a measure have the same scale. */

@@ -178,7 +178,7 @@ function amber(): Pick<Sentence, 'tone' | 'details'> {
 }
 
 /** A problem and its remedy. */
-export interface Problem {
+interface Problem {
   readonly what: string;
   readonly todo: string;
 }
@@ -186,7 +186,7 @@ export interface Problem {
 const problemWords = t.overview.problems;
 
 /** An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. */
-export function problemAt(upstream: UpstreamView): Problem | null {
+function problemAt(upstream: UpstreamView): Problem | null {
   const { condition, report } = upstream;
   const { label, circuit } = report;
   const because =

@@ -97,7 +97,7 @@ interface CountersProps {
 const labels = t.overview.counters;
 
 /** The gateway's counters; each finished request is in one of the last three. */
-export function Counters({ data, isFirstRun }: CountersProps) {
+function Counters({ data, isFirstRun }: CountersProps) {
   const { outcomes, status } = data;
   if (isFirstRun && status.stats.totalRequests === 0) return null;
   const { queued } = status.admission;

@@ -113,7 +113,7 @@ interface ConditionContext {
 }
 
 /** An upstream's condition; the cause that lasts longest takes precedence. */
-export function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
+function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
   const { status, sighting, elapsedMs } = context;
   const { circuit } = upstream;
   const missing = missingPart(upstream, context);
@@ -152,7 +152,7 @@ function seenCondition({ circuit }: UpstreamReport, sighting: Sighting): Conditi
 }
 
 /** True if a request would be sent to the upstream in its turn. */
-export function isAdmitted(condition: Condition): boolean {
+function isAdmitted(condition: Condition): boolean {
   switch (condition.kind) {
     case 'closed':
     case 'on-demand':

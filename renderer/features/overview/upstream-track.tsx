@@ -159,7 +159,7 @@ interface UpstreamActionsProps {
 }
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
-export function UpstreamActions({ label, control, offered, children }: UpstreamActionsProps) {
+function UpstreamActions({ label, control, offered, children }: UpstreamActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
@@ -213,7 +213,7 @@ interface FaultSwitchProps {
 }
 
 /** Chooses what a demo upstream does. */
-export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
+function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
   const { shown, error, choose } = useOptimisticValue(fault, onChange);
   return (
     <div className="fault">

@@ -75,7 +75,7 @@ const words = t.joining.steps;
 const NOT_SHARED_STATUS = 409;
 
 /** How another machine joins: with Switchyard installed, or installing it from this gateway. */
-export function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsProps) {
+function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsProps) {
   const left = validityText(enrollment.expires_at, serverNow);
   return (
     <ol className="steps">

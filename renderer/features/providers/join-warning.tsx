@@ -37,7 +37,7 @@ function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote
   }
 }
 
-export type JoinNote = 'here-only' | 'plain-http';
+type JoinNote = 'here-only' | 'plain-http';
 
 /** The note to show about a gateway's address; `url` is the page's or the one in the join line. */
 export function joinNoteOf(url: string): JoinNote | null {

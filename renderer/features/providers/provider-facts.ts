@@ -13,7 +13,7 @@ import type { ProviderCircuit } from './provider-standing.ts';
 const words = t.providers.facts;
 
 /** Unknown is shown as unknown, never as zero. */
-export const UNKNOWN = words.unknown;
+const UNKNOWN = words.unknown;
 
 /** A label and its value. */
 export interface Fact {
@@ -178,7 +178,7 @@ function gib(mib: number): string {
 }
 
 /** The GPUs of a machine combined: mean load, total memory, highest temperature. */
-export interface MachineGpu {
+interface MachineGpu {
   /** In percent. */
   readonly load: number | null;
   readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;

@@ -109,7 +109,7 @@ interface ProviderRowProps {
 }
 
 /** A machine's row, which is a link as a whole. */
-export const ProviderRow = memo(function ProviderRow({
+const ProviderRow = memo(function ProviderRow({
   entry,
   index,
   serverNow,

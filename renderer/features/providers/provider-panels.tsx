@@ -162,7 +162,7 @@ const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
 const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
 
 /** Every check of the last verification, with each address that was tried. */
-export function CheckTable({ verification }: { readonly verification: Verification }) {
+function CheckTable({ verification }: { readonly verification: Verification }) {
   const groups = checkGroups(verification.checks);
   if (groups.length === 0) return <p className="panel-text">{checkWords.none}</p>;
   return (

@@ -10,7 +10,7 @@ import { t } from '../../text/t.ts';
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
 /** A machine's state for the page, in order of precedence: causes that keep it from serving come first. */
-export type Standing =
+type Standing =
   /** Its agent signed off. */
   | { readonly kind: 'stopped'; readonly since: number }
   /** Its heartbeats stopped without a goodbye. */
@@ -189,7 +189,7 @@ export function checkTitle(name: string): string {
 }
 
 /** A machine's standing in words, without ticking figures. */
-export interface ProviderWords extends StateText {
+interface ProviderWords extends StateText {
   readonly tone: Tone;
   readonly what: string | null;
   readonly todo: string | null;

@@ -170,7 +170,7 @@ interface OwnNoteProps {
 const noteWords = t.providers.note;
 
 /** The owner's name for a machine and the note about it. */
-export function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
+function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
   const [draft, setDraft] = useState(note);
   const [error, setError] = useState<string | null>(null);
   const id = useId();
@@ -225,7 +225,7 @@ interface ProviderActionsProps {
 
 const actionWords = t.providers.orders;
 
-export function ProviderActions(props: ProviderActionsProps) {
+function ProviderActions(props: ProviderActionsProps) {
   const { id, name, control, checking, actions, onVerifying, onRemoved } = props;
   const [asking, setAsking] = useState(false);
   const [error, setError] = useState<string | null>(null);

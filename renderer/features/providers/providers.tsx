@@ -227,7 +227,7 @@ interface ProviderFiltersProps {
 }
 
 /** The state filter is part of the URL. */
-export function ProviderFilters(props: ProviderFiltersProps) {
+function ProviderFilters(props: ProviderFiltersProps) {
   const { entries, filter, text, sort, onText, onSort } = props;
   return (
     <search className="provider-filters">

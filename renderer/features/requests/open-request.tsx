@@ -62,7 +62,7 @@ interface OneRequest {
 }
 
 /** A request from the list; one that is not, or no longer, in the list is read from the gateway. */
-export function useOneRequest(
+function useOneRequest(
   { readOne }: Requests,
   id: string | null,
   listed: RequestRow | undefined,
@@ -137,7 +137,7 @@ interface RequestDialogProps {
 const words = t.requestDetails;
 
 /** The details of one request, updated while it runs. */
-export function RequestDialog(props: RequestDialogProps) {
+function RequestDialog(props: RequestDialogProps) {
   const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

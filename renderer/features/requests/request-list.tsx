@@ -154,7 +154,7 @@ interface RequestLineProps {
 }
 
 /** One request; memoised, so that a finished one is rendered once. */
-export const RequestLine = memo(function RequestLine({
+const RequestLine = memo(function RequestLine({
   row,
   index,
   count,

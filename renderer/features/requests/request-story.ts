@@ -56,7 +56,7 @@ interface Clause {
 }
 
 /** Skipped upstreams first, then attempts in order of time. */
-export function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
+function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
   const clauses = row.attempts
     .flatMap((attempt) => clausesOf(attempt, row, labels))
     .toSorted((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer));

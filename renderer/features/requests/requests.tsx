@@ -127,7 +127,7 @@ interface RequestNarrowingProps {
 }
 
 /** The search field and one select for each property in which the requests differ. */
-export function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
+function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
   const search = useRef<HTMLInputElement>(null);
   useShortcut(SEARCH_KEY, () => search.current?.focus());
   useEffect(() => {

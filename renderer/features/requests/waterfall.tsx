@@ -66,7 +66,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
 }
 
 /** An event at one moment, drawn as a shape on its attempt's lane. */
-export interface Mark {
+interface Mark {
   /** A hedged call, an answer handed over to another upstream, or the predicted time of the first token. */
   readonly kind: 'hedge' | 'handover' | 'predicted';
   readonly attempt: number;
@@ -75,7 +75,7 @@ export interface Mark {
 }
 
 /** A few words in an empty part of a lane, in percent of the axis. */
-export interface Note {
+interface Note {
   readonly text: string;
   readonly lane: Lane;
   readonly left: number;

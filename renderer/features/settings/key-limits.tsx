@@ -99,7 +99,7 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
 }
 
 /** How much of a key's limit is used. */
-export type LimitStanding = 'free' | 'near' | 'reached';
+type LimitStanding = 'free' | 'near' | 'reached';
 
 export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
   if (used >= limit) return 'reached';
@@ -107,7 +107,7 @@ export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
 }
 
 /** The contents of the form's fields: digits, or nothing. */
-export type LimitDraft = Readonly<Record<KeyLimitName, string>>;
+type LimitDraft = Readonly<Record<KeyLimitName, string>>;
 
 export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
   const text = (name: KeyLimitName) =>

@@ -205,7 +205,7 @@ export function sourceWords({
   }
 }
 
-export const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
+const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
   source === 'file' || source === 'keychain';
 
 export function placeholderOf(field: Field, draft: Draft | undefined): string {
@@ -291,4 +291,4 @@ function isNone(value: unknown): boolean {
 }
 
 /** The default is empty, so the button reads "Remove". */
-export const isNoneByDefault = (field: Field): boolean => isNone(field.default);
+const isNoneByDefault = (field: Field): boolean => isNone(field.default);

@@ -152,7 +152,7 @@ interface SaveBarProps {
 }
 
 /** The end of a form: save, discard, and the state. */
-export function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
+function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
   const atField = section.fields.some(
     ({ path }) => outcome?.kind === 'refused' && outcome.param === path,
   );
@@ -191,7 +191,7 @@ function words(outcome: SaveOutcome, atField: boolean): string {
   }
 }
 
-export type SaveOutcome =
+type SaveOutcome =
   | { readonly kind: 'saving' }
   /** `later`: some of it takes effect only after a restart. */
   | { readonly kind: 'saved'; readonly later: boolean }
@@ -206,7 +206,7 @@ interface Saving {
 }
 
 /** Saves a section, one attempt at a time. */
-export function useSaving(
+function useSaving(
   section: Section,
   onSave: (tree: object) => Promise<Refusal | null>,
 ): Saving {
@@ -238,7 +238,7 @@ interface UpstreamTesting {
 }
 
 /** The test of a section's upstream; unused in other sections. */
-export function useUpstreamTest(
+function useUpstreamTest(
   { upstream }: Section,
   actions: Pick<Control, 'testUpstream'>,
 ): UpstreamTesting {
@@ -248,7 +248,7 @@ export function useUpstreamTest(
 const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers'];
 
 /** Whether a test follows saving: only if it concerns the calls, and not if it would start a GPU. */
-export function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
+function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
   if (upstream === null || upstream === 'ondemand') return false;
   return TESTED_KEYS.some((key) => drafts[`${id}.${key}`] !== undefined);
 }
@@ -262,7 +262,7 @@ interface UpstreamTestProps {
 }
 
 /** The end of an upstream's section: tests what is saved. */
-export function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestProps) {
+function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestProps) {
   const isIdle = control && !dirty && testing.state?.kind !== 'running';
   return (
     <div className="section-test">

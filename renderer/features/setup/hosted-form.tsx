@@ -180,7 +180,7 @@ function useModels(
   return list?.of === key ? list.is : { kind: 'listing' };
 }
 
-export type ModelList =
+type ModelList =
   | { readonly kind: 'listing' }
   | { readonly kind: 'listed'; readonly models: readonly string[] }
   | { readonly kind: 'failed'; readonly message: string };
@@ -192,7 +192,7 @@ interface ModelFieldProps {
 }
 
 /** Chooses a model from the upstream's list; without a list its name is typed. */
-export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
   if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
   if (list.kind === 'listed' && list.models.length > 0) {
     return (
@@ -228,7 +228,7 @@ export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
 }
 
 /** A service or a program with an OpenAI-compatible API. */
-export interface Preset {
+interface Preset {
   readonly name: string;
   /** Null: it runs on the user's own machine, whose address is entered. */
   readonly baseUrl: string | null;

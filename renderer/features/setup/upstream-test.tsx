@@ -84,7 +84,7 @@ export function useTest(id: UpstreamId, { testUpstream }: Pick<Control, 'testUps
 }
 
 /** The state of a test. */
-export type TestState =
+type TestState =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly result: UpstreamTest }
   /** The gateway refused to run the test. */

@@ -250,7 +250,7 @@ function useApplying(actions: SharingFormProps['actions'], savedNames: readonly 
 }
 
 /** An address at which the gateway may listen. */
-export interface SharingChoice {
+interface SharingChoice {
   readonly host: string;
   readonly label: string;
   readonly text: string;
@@ -259,10 +259,10 @@ export interface SharingChoice {
 const HERE = '127.0.0.1';
 const ALL = '0.0.0.0';
 
-export const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
+const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
 
 /** The addresses at which the gateway may listen, including the current one. */
-export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[] {
+function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[] {
   const { where } = words;
   const choices = [
     { host: HERE, label: where.here, text: where.hereText },
@@ -279,10 +279,10 @@ export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[
   return isListed ? choices : [...choices, { host, label: where.kept, text: where.keptText }];
 }
 
-export const chosenAtFirst = (host: string): string => (host === 'localhost' ? HERE : host);
+const chosenAtFirst = (host: string): string => (host === 'localhost' ? HERE : host);
 
 /** When a choice takes effect; a change between one address and all needs a restart. */
-export function applyingOf(
+function applyingOf(
   before: string,
   saved: SettingView | undefined,
   host: string,
@@ -294,11 +294,11 @@ export function applyingOf(
 }
 
 /** The command by which another machine tests that it reaches the gateway. */
-export function tryLine(url: string, key: string | null): string {
+function tryLine(url: string, key: string | null): string {
   return words.done.line(url, key ?? words.done.anyKey);
 }
 
-export function firewallNote(
+function firewallNote(
   { platform, url }: Pick<Sharing, 'platform' | 'url'>,
   host: string,
 ): ReturnType<typeof words.firewall.other> {
@@ -312,5 +312,5 @@ export function firewallNote(
 }
 
 /** Parses host names separated by commas or spaces. */
-export const namesIn = (text: string): readonly string[] =>
+const namesIn = (text: string): readonly string[] =>
   text.split(/[\s,]+/).filter((name) => name !== '');

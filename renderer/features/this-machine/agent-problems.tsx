@@ -31,7 +31,7 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
   );
 }
 
-export interface AgentProblems {
+interface AgentProblems {
   /** Problems of the agent's ports, gateway, engine, clock or files, which prevent requests. */
   readonly own: readonly AgentProblem[];
   /** Problems of drivers and their tools; the machine may serve anyway. */

@@ -13,7 +13,7 @@ export interface AgentWords extends StateText {
   readonly todo: string | null;
 }
 
-export interface AgentBystander {
+interface AgentBystander {
   /** Local uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
   readonly isOwner: boolean;

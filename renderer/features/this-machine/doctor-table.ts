@@ -20,7 +20,7 @@ export interface DoctorRow {
 }
 
 /** The checks of this machine from both sides. */
-export interface DoctorTable {
+interface DoctorTable {
   readonly says: string;
   readonly rows: readonly DoctorRow[];
 }
@@ -90,7 +90,7 @@ function summaryOf(rows: readonly DoctorRow[]): string {
 }
 
 /** `waiting`: no result yet; `unasked`: the other side's check. */
-export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
 
 export interface Trial {
   readonly passed: boolean;
@@ -108,13 +108,13 @@ export interface Side {
 }
 
 /** `checks` only if the machine reports to the gateway that serves this page. */
-export interface GatewayView {
+interface GatewayView {
   readonly verification: NonNullable<AgentMembership['standing']>['verification'] | null;
   readonly checks: readonly Check[];
 }
 
 /** The result of a check by this machine's doctor. */
-export function hereSide(entries: readonly DoctorEntry[]): Side {
+function hereSide(entries: readonly DoctorEntry[]): Side {
   const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
   const trials = ran.map(({ latencyMs = null, passed, tried, output, remedy }) => {
@@ -124,7 +124,7 @@ export function hereSide(entries: readonly DoctorEntry[]): Side {
 }
 
 /** The result of a check by the gateway. */
-export function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
+function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
   const own = checks.filter((check) => check.name === name);
   if (own.length > 0) return sideOf(own);
   if (verification?.status !== 'verified' && verification?.status !== 'failed') {

@@ -73,7 +73,7 @@ const TONES = {
 const words = t.doctor;
 
 /** The checks as rows, with a column for each side. */
-export function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
+function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
   return (
     <table className="doctor-table">
       <thead>

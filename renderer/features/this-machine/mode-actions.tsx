@@ -51,7 +51,7 @@ export function ModeActions({ view, control, setWish, onTaken, children }: ModeA
 }
 
 /** A mode that the owner can order now. */
-export interface ModeAction {
+interface ModeAction {
   readonly wish: AgentWish;
   readonly word: string;
   readonly done: string;

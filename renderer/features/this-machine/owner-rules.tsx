@@ -93,7 +93,7 @@ interface OwnerRuleProps {
 
 const words = t.thisMachine.rules;
 
-export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
+function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
   const { row, isOn, isHeld, ineffective } = shown;
   const noteId = useId();
   return (
@@ -128,7 +128,7 @@ interface TemperatureLimitProps {
 }
 
 /** A field for a limit in °C, saved when it loses the focus or Enter is pressed. */
-export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
+function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
   const [entered, setEntered] = useState<string | null>(null);
   const enter = (): void => {
     setEntered(null);
@@ -163,7 +163,7 @@ export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: Temper
 type RuleKey = keyof typeof t.rules;
 
 /** An owner rule with its texts. */
-export interface RuleRow {
+interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;
   readonly hint: string;
@@ -176,7 +176,7 @@ export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[])
   ...t.rules[key],
 }));
 
-export interface RuleShown {
+interface RuleShown {
   readonly row: RuleRow;
   readonly isOn: boolean;
   /** True if an environment variable sets the rule, so that it cannot be changed here. */
@@ -186,7 +186,7 @@ export interface RuleShown {
 }
 
 /** The limit proposed if none is set: a temperature at which a GPU can run permanently. */
-export const FIRST_LIMIT_C = 80;
+const FIRST_LIMIT_C = 80;
 
 /** A rule on this machine; `isOn` is the state that the page shows. */
 export function ruleShown(
