@@ -31,17 +31,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
       >
         {notice !== null && <Notice text={notice} />}
         {data ? (
-          <Live
-            {...{ data, route, control, settings }}
-            frozenAt={lostSince}
-            actions={switchyard.control}
-            registry={switchyard.providers}
-            agent={switchyard.agent}
-            sendChat={switchyard.sendChat}
-            access={switchyard.access}
-            history={switchyard.history}
-            requests={switchyard.requests}
-          />
+          <Live {...{ switchyard, data, route, control, settings }} frozenAt={lostSince} />
         ) : (
           <p className="connecting">
             {lostSince === null ? t.shell.connecting : t.shell.noConnection}

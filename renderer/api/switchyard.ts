@@ -19,8 +19,8 @@ export interface Switchyard {
   readonly store: Pick<Store<WindowState, WindowAction>, 'getState' | 'subscribe'>;
   /** Skips the pause before the next reconnection. */
   retryNow: () => void;
-  readonly control: Control;
-  readonly providers: Providers;
+  readonly actions: Control;
+  readonly registry: Providers;
   readonly agent: Agent;
   readonly sendChat: SendChat;
   readonly access: Access;
@@ -75,9 +75,9 @@ export function connectSwitchyard(page: Window): Switchyard {
   return {
     store,
     retryNow: pause.skip,
-    control,
+    actions: control,
     sendChat: createChat(client),
-    providers: createProviders(client, noteSession),
+    registry: createProviders(client, noteSession),
     agent,
     access: createAccess(client, noteSession),
     async unlock(key) {

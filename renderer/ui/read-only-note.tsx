@@ -1,5 +1,6 @@
 import type { ComponentProps } from 'react';
 import { t } from '../text/t.ts';
+import { useWindow } from '../window-context.ts';
 
 /** Id of the note, which describes every element that is disabled without control. */
 export const READ_ONLY_NOTE = 'read-only-note';
@@ -14,10 +15,8 @@ export function ReadOnlyNote() {
 }
 
 /** A button for an order; without control it is disabled and says why. */
-export function ControlButton({
-  control,
-  ...props
-}: { readonly control: boolean } & ComponentProps<'button'>) {
+export function ControlButton(props: ComponentProps<'button'>) {
+  const { control } = useWindow();
   return (
     <button
       type="button"

@@ -1,19 +1,17 @@
 import { useState } from 'react';
-import type { Access, RememberedBrowser } from '../../api/access.ts';
+import type { RememberedBrowser } from '../../api/access.ts';
 import { formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-
-interface BrowsersProps {
-  readonly access: Access;
-  readonly isLost: boolean;
-}
+import { useWindow } from '../../window-context.ts';
 
 const words = t.about.browsers;
 
 /** The browsers that keep control across restarts; each can be forgotten. */
-export function Browsers({ access, isLost }: BrowsersProps) {
+export function Browsers() {
+  const { access, frozenAt } = useWindow();
+  const isLost = frozenAt !== null;
   const reading = useReading(access.browsers, null, null);
   const [problem, setProblem] = useState<string | null>(null);
   const after = (said: string | null) => {

@@ -1,27 +1,20 @@
 import { memo, type RefObject, useEffect, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
-import type { Answer } from '../../api/client.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf } from '../requests/attempt-names.ts';
 import type { Conversation, Turn } from './conversation.ts';
 
-interface ChatProps {
-  readonly data: LiveData;
-  /** Page time. */
-  readonly now: number;
-  readonly chatting: Conversation;
-  readonly readModels: () => Promise<Answer<readonly string[]>>;
-}
-
 /** A conversation through the gateway, kept only in the page until it is closed. */
-export function Chat({ data, now, chatting, readModels }: ChatProps) {
-  const { turns, model, isRunning } = chatting;
-  const { value: models } = useReading(readModels, null, null);
+export function Chat({ conversation }: { readonly conversation: Conversation }) {
+  const { data, now, actions } = useWindow();
+  const { turns, model, isRunning } = conversation;
+  const { value: models } = useReading(actions.readModels, null, null);
   const [draft, setDraft] = useState('');
   const input = useRef<HTMLTextAreaElement>(null);
   const labels = labelsOf(data.status.upstreams);
@@ -32,7 +25,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
     const question = draft.trim();
     if (question === '' || isRunning) return;
     setDraft('');
-    void chatting.send(question);
+    void conversation.send(question);
   };
 
   return (
@@ -41,7 +34,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
         <h1 id="chat-title">{t.chat.title}</h1>
         <label>
           <span>{t.chat.model}</span>
-          <select value={model ?? ''} onChange={({ target }) => chatting.choose(target.value)}>
+          <select value={model ?? ''} onChange={({ target }) => conversation.choose(target.value)}>
             <option value="">{t.chat.anyModel}</option>
             {model !== null && !models?.includes(model) && <option>{model}</option>}
             {models?.map((each) => (
@@ -55,7 +48,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
           hidden={turns.length === 0}
           disabled={isRunning}
           onClick={() => {
-            chatting.clear();
+            conversation.clear();
             input.current?.focus();
           }}
         >
@@ -77,7 +70,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
         onDraft={setDraft}
         onSend={send}
         onStop={() => {
-          chatting.stop();
+          conversation.stop();
           input.current?.focus();
         }}
       />

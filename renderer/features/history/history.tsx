@@ -1,18 +1,17 @@
 import { type ReactNode, useCallback, useRef, useState } from 'react';
-import type { UpstreamReport } from '#shared/status.ts';
 import {
   HISTORY_RANGES,
   type HistoryRange,
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import type { History as HistoryApi } from '../../api/history.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Fact } from '../../ui/fact.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { BarGraph } from './bar-graph.tsx';
 import {
   barsOf,
@@ -28,20 +27,14 @@ import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './ser
 
 const words = t.history;
 
-interface HistoryProps {
-  readonly range: HistoryRange;
-  readonly history: HistoryApi;
-  readonly upstreams: readonly UpstreamReport[];
-  /** Changes with each request. */
-  readonly revision: number;
-}
-
 const LONGEST_MS = 10_000;
 
 /** Usage over time. */
-export function History({ range, history, upstreams, revision }: HistoryProps) {
+export function History({ range }: { readonly range: HistoryRange }) {
+  const { history, data } = useWindow();
+  const { upstreams, stats } = data.status;
   const read = useCallback(() => history.read(range), [history, range]);
-  const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+  const { value, failure } = useReading(read, stats.totalRequests, null, { longestMs: LONGEST_MS });
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
   const report = isLate && failure !== null ? null : value;

@@ -1,13 +1,9 @@
 import { useState } from 'react';
 import { OUTCOMES, type RequestRow } from '#shared/live.ts';
-import type { Agent } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { History } from '../../api/history.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { useWindow } from '../../window-context.ts';
 import { feedLabels } from '../requests/attempt-names.ts';
 import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
@@ -20,15 +16,8 @@ import type { UpstreamList } from './upstream-list.ts';
 import { UpstreamTrack } from './upstream-track.tsx';
 
 interface OverviewProps {
-  readonly data: LiveData;
   readonly list: UpstreamList;
   readonly headline: HeadlineText;
-  readonly now: number;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly actions: Control;
-  readonly agent: Agent;
-  readonly history: History;
   /** True while details are open: the list behind them does not move. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
@@ -37,12 +26,9 @@ interface OverviewProps {
 const SHOWN_ROWS = 8;
 
 /** The summary, the upstreams and the latest requests. */
-export function Overview(props: OverviewProps) {
-  const { data, list, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
-  const { totalRequests } = data.status.stats;
+export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
+  const { data } = useWindow();
   const bare = isUnconfigured(list) && data.requests.length === 0;
-  const localUrl = list.upstreams[0]?.report.baseUrl ?? null;
-  const revision = data.providers?.revision ?? null;
   // The first-run card stays after the set-up, until the first request or until the page is left.
   const [wasUnconfigured, setWasUnconfigured] = useState(bare);
   if (bare && !wasUnconfigured) setWasUnconfigured(true);
@@ -50,14 +36,12 @@ export function Overview(props: OverviewProps) {
   return (
     <>
       <Headline headline={headline}>
-        <Counters data={data} isFirstRun={leads} />
+        <Counters isFirstRun={leads} />
       </Headline>
-      {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
-      <UpstreamTrack {...{ data, list, control, settings, actions, agent }} />
-      {data.status.pool !== undefined && (
-        <Pool pool={data.status.pool} machines={data.providers} now={now} />
-      )}
-      {!leads && <Today history={props.history} revision={totalRequests} />}
+      {leads && <FirstRun />}
+      <UpstreamTrack list={list} />
+      {data.status.pool !== undefined && <Pool pool={data.status.pool} />}
+      {!leads && <Today />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
@@ -70,15 +54,13 @@ export function Overview(props: OverviewProps) {
             )}
           </header>
           {data.requests.length === 0 ? (
-            <FirstRequest data={data} heading="h3" />
+            <FirstRequest heading="h3" />
           ) : (
             <RequestList
               rows={data.requests}
               limit={SHOWN_ROWS}
               isHeld={isHeld}
-              data={data}
               labels={feedLabels(data)}
-              now={now}
               onSelect={onSelect}
             />
           )}
@@ -88,16 +70,11 @@ export function Overview(props: OverviewProps) {
   );
 }
 
-interface CountersProps {
-  readonly data: LiveData;
-  /** True before the first request, when there is nothing to count. */
-  readonly isFirstRun: boolean;
-}
-
 const labels = t.overview.counters;
 
-/** The gateway's counters; each finished request is in one of the last three. */
-function Counters({ data, isFirstRun }: CountersProps) {
+/** The gateway's counters; each finished request is in one of the last three. None before the first request. */
+function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
+  const { data } = useWindow();
   const { outcomes, status } = data;
   if (isFirstRun && status.stats.totalRequests === 0) return null;
   const { queued } = status.admission;

@@ -7,15 +7,14 @@ import {
   type UpstreamTally,
 } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { Agent } from '../../api/agent.ts';
 import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
 import { isUnconfigured } from './headline.tsx';
@@ -23,24 +22,9 @@ import { RoutingRules } from './routing-rules.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
 import { isSure, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
-interface UpstreamTrackProps {
-  readonly data: LiveData;
-  readonly list: UpstreamList;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly actions: Control;
-  readonly agent: Agent;
-}
-
 /** The track: the apps, then the upstreams in routing order. */
-export function UpstreamTrack({
-  data,
-  list,
-  control,
-  settings,
-  actions,
-  agent,
-}: UpstreamTrackProps) {
+export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
+  const { data, control, actions } = useWindow();
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
   const aimedAt = list.upstreams.find(({ report }) => report.id === settingUp);
   const faults = data.app.demo?.faults;
@@ -72,38 +56,22 @@ export function UpstreamTrack({
                 machines={poolOf(upstream.report, data)}
                 onSetUp={control ? () => setUp(id) : null}
               >
-                <UpstreamActions
-                  label={label}
-                  control={control}
-                  offered={actionsAt(upstream, data, actions)}
-                >
-                  {upstream.condition.kind !== 'missing' && (
-                    <TestButton {...{ id, label, control, actions }} />
-                  )}
+                <UpstreamActions label={label} offered={actionsAt(upstream, data, actions)}>
+                  {upstream.condition.kind !== 'missing' && <TestButton id={id} label={label} />}
                 </UpstreamActions>
-                {faults && (
-                  <FaultSwitch
-                    label={label}
-                    fault={faults[id]}
-                    disabled={!control}
-                    onChange={(fault) => actions.setFault(id, fault)}
-                  />
-                )}
+                {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
             );
           })}
         </ol>
       </div>
-      {!isUnconfigured(list) && <RoutingRules {...{ data, list, control, settings, actions }} />}
+      {!isUnconfigured(list) && <RoutingRules list={list} />}
       {faults && <DemoNote />}
       {!control && <ReadOnlyNote />}
       {aimedAt && (
         <SetupDialog
           id={aimedAt.report.id}
           label={aimedAt.report.label}
-          revision={data.providers?.revision ?? null}
-          localUrl={list.upstreams[0]?.report.baseUrl ?? null}
-          {...{ agent, control, actions }}
           onClose={() => setUp(null)}
         />
       )}
@@ -153,13 +121,12 @@ interface UpstreamAction {
 
 interface UpstreamActionsProps {
   readonly label: string;
-  readonly control: boolean;
   readonly offered: readonly UpstreamAction[];
   readonly children: ReactNode;
 }
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
-function UpstreamActions({ label, control, offered, children }: UpstreamActionsProps) {
+function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
@@ -178,7 +145,6 @@ function UpstreamActions({ label, control, offered, children }: UpstreamActionsP
       {offered.map((action) => (
         <ControlButton
           key={action.word}
-          control={control}
           title={action.title}
           onClick={({ currentTarget }) => void run(action, currentTarget)}
         >
@@ -206,15 +172,17 @@ export function isWarmable({ report, condition }: UpstreamView, status: StatusRe
 }
 
 interface FaultSwitchProps {
+  readonly id: UpstreamId;
   readonly label: string;
   readonly fault: DemoFault;
-  readonly disabled: boolean;
-  readonly onChange: (fault: DemoFault) => Promise<Refusal | null>;
 }
 
 /** Chooses what a demo upstream does. */
-function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
-  const { shown, error, choose } = useOptimisticValue(fault, onChange);
+function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
+  const { control, actions } = useWindow();
+  const { shown, error, choose } = useOptimisticValue(fault, (next: DemoFault) =>
+    actions.setFault(id, next),
+  );
   return (
     <div className="fault">
       <label>
@@ -222,7 +190,7 @@ function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
         {t.overview.demo.simulate}
         <select
           value={shown}
-          disabled={disabled}
+          disabled={!control}
           data-broken={shown !== 'none' || undefined}
           onChange={({ target }) => {
             const next = DEMO_FAULTS.find((known) => known === target.value);

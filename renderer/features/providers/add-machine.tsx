@@ -2,24 +2,24 @@ import { useEffect, useState } from 'react';
 import type { InstallLine, InstallLines } from '#shared/install.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Answer } from '../../api/client.ts';
-import type { Enrollment, Providers } from '../../api/providers.ts';
+import type { Enrollment } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { useWindow } from '../../window-context.ts';
 import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './join-warning.tsx';
 import { providerName } from './provider-standing.ts';
 
 interface AddMachineProps {
-  readonly enroll: Providers['enroll'];
-  readonly readInstall: Providers['readInstall'];
   readonly known: readonly Provider[];
   readonly serverNow: number;
   readonly onClose: () => void;
 }
 
-export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: AddMachineProps) {
+export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
+  const { enroll } = useWindow().registry;
   const [before] = useState(() => new Set(known.map(({ id }) => id)));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
@@ -38,7 +38,7 @@ export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: A
     <Modal title={t.joining.title} closing={t.shell.close} onClose={onClose}>
       <JoinWarning note={note} certain={enrollment !== null} />
       {enrollment ? (
-        <JoinSteps {...{ enrollment, readInstall, serverNow }} onRenew={make} />
+        <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
       ) : (
         asksFirst && (
           <button type="button" className="button" data-primary onClick={make}>
@@ -65,7 +65,6 @@ export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: A
 
 interface JoinStepsProps {
   readonly enrollment: Enrollment;
-  readonly readInstall: () => Promise<Answer<InstallLines>>;
   readonly serverNow: number;
   readonly onRenew: () => void;
 }
@@ -75,14 +74,14 @@ const words = t.joining.steps;
 const NOT_SHARED_STATUS = 409;
 
 /** How another machine joins: with Switchyard installed, or installing it from this gateway. */
-function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsProps) {
+function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
   const left = validityText(enrollment.expires_at, serverNow);
   return (
     <ol className="steps">
       <li>{words.engine}</li>
       <li>
         {words.run}
-        <Installers token={enrollment.token} readInstall={readInstall} />
+        <Installers token={enrollment.token} />
         <h3>{words.installed}</h3>
         <CodeLine text={enrollment.join} what={words.line} />
         <p className="install-note">{words.paste}</p>
@@ -104,7 +103,8 @@ function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsPro
   );
 }
 
-function Installers({ token, readInstall }: Pick<JoinStepsProps, 'readInstall'> & TokenProps) {
+function Installers({ token }: TokenProps) {
+  const { readInstall } = useWindow().registry;
   const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
   if (answer === null) return <p className="install-note">{words.reading}</p>;

@@ -1,48 +1,37 @@
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
 import { NOTE_LIMITS, type ProviderNote } from '#shared/provider-notes.ts';
 import type { Provider as ProviderRecord } from '#shared/provider.ts';
-import type { Agent } from '../../api/agent.ts';
 import type { Refusal } from '../../api/client.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import {
-  NO_NOTE,
-  type ProviderDetail,
-  type Providers,
-  type Providers as Registry,
-} from '../../api/providers.ts';
+import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { ControlButton, READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { useSeconds } from '../../ui/use-seconds.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
 import { ProviderPanels } from './provider-panels.tsx';
 import { isRechecked, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface ProviderProps {
   readonly id: string;
-  readonly data: LiveData;
-  readonly control: boolean;
-  readonly frozenAt: number | null;
-  readonly registry: Registry;
-  readonly agent: Agent;
 }
 
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
 /** The page of one machine. */
-export function Provider({ id, data, control, frozenAt, registry, agent }: ProviderProps) {
+export function Provider({ id }: ProviderProps) {
+  const { data, frozenAt, registry } = useWindow();
   const read = useCallback(() => registry.readOne(id), [registry, id]);
   const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
   const listed = registry.lastList()?.data.find((provider) => provider.id === id);
   const provider = value?.provider ?? listed;
-  const serverNow = useSeconds(frozenAt) + data.skewMs;
+  const serverNow = useServerNow();
 
   if (failure?.status === 404) return <Unknown id={id} />;
   if (!provider) {
@@ -60,14 +49,14 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
   }
   return (
     <Known
-      {...{ id, provider, data, control, serverNow, registry, agent, again }}
+      {...{ id, provider, serverNow, again }}
       history={value === null ? [] : value.history}
       note={value?.note ?? null}
     />
   );
 }
 
-interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
+interface KnownProps extends ProviderProps {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
   /** Null until it has been read. */
@@ -77,7 +66,8 @@ interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
 }
 
 function Known(props: KnownProps) {
-  const { id, provider, data, control, serverNow, registry, agent, again, history } = props;
+  const { id, provider, serverNow, again, history } = props;
+  const { data, control, registry, agent } = useWindow();
   const { stats } = data.status;
   const isDirect = directMachine(agent.last(), data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
@@ -96,9 +86,8 @@ function Known(props: KnownProps) {
           </p>
         </div>
         <ProviderActions
-          {...{ id, name, control }}
+          {...{ id, name }}
           checking={provider.verification.status === 'verifying'}
-          actions={registry}
           onVerifying={again}
           onRemoved={() => location.assign(LIST)}
         />
@@ -111,7 +100,7 @@ function Known(props: KnownProps) {
       {props.note !== null && (
         <OwnNote
           key={`${id} ${note.name} ${note.note}`}
-          {...{ note, control }}
+          note={note}
           hostname={providerName(provider)}
           onSave={async (next) => {
             const refusal = await registry.setNote(id, next);
@@ -163,14 +152,14 @@ function Unknown({ id }: { readonly id: string }) {
 interface OwnNoteProps {
   readonly note: ProviderNote;
   readonly hostname: string;
-  readonly control: boolean;
   readonly onSave: (note: ProviderNote) => Promise<Refusal | null>;
 }
 
 const noteWords = t.providers.note;
 
 /** The owner's name for a machine and the note about it. */
-function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
+function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
+  const { control } = useWindow();
   const [draft, setDraft] = useState(note);
   const [error, setError] = useState<string | null>(null);
   const id = useId();
@@ -216,9 +205,7 @@ function OwnNote({ note, hostname, control, onSave }: OwnNoteProps) {
 interface ProviderActionsProps {
   readonly id: string;
   readonly name: string;
-  readonly control: boolean;
   readonly checking: boolean;
-  readonly actions: Pick<Providers, 'verify' | 'remove'>;
   readonly onVerifying: () => void;
   readonly onRemoved: () => void;
 }
@@ -226,18 +213,18 @@ interface ProviderActionsProps {
 const actionWords = t.providers.orders;
 
 function ProviderActions(props: ProviderActionsProps) {
-  const { id, name, control, checking, actions, onVerifying, onRemoved } = props;
+  const { id, name, checking, onVerifying, onRemoved } = props;
+  const { registry } = useWindow();
   const [asking, setAsking] = useState(false);
   const [error, setError] = useState<string | null>(null);
-  const describedBy = control ? undefined : READ_ONLY_NOTE;
 
   const verify = async (): Promise<void> => {
-    const refusal = await actions.verify(id);
+    const refusal = await registry.verify(id);
     setError(refusal?.message ?? null);
     if (!refusal) onVerifying();
   };
   const remove = async (): Promise<void> => {
-    const refusal = await actions.remove(id);
+    const refusal = await registry.remove(id);
     setAsking(false);
     setError(refusal?.message ?? null);
     if (!refusal) onRemoved();
@@ -245,25 +232,13 @@ function ProviderActions(props: ProviderActionsProps) {
 
   return (
     <div className="provider-orders">
-      <button
-        type="button"
-        className="button"
-        disabled={!control}
-        aria-describedby={describedBy}
+      <ControlButton
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}
       >
         {checking ? actionWords.verifying : actionWords.verify}
-      </button>
-      <button
-        type="button"
-        className="button"
-        disabled={!control}
-        aria-describedby={describedBy}
-        onClick={() => setAsking(true)}
-      >
-        {actionWords.remove}
-      </button>
+      </ControlButton>
+      <ControlButton onClick={() => setAsking(true)}>{actionWords.remove}</ControlButton>
       <ErrorText text={error} />
       {asking && (
         <Modal

@@ -1,16 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { Agent } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { Providers as Registry } from '../../api/providers.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { useSeconds } from '../../ui/use-seconds.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { AddMachine } from './add-machine.tsx';
@@ -33,27 +28,19 @@ export interface ProvidersView {
 }
 
 interface ProvidersProps {
-  readonly data: LiveData;
   readonly filter: ProviderFilter;
   readonly joining: boolean;
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
   /** The machine whose page was open last. */
   readonly opened: string | null;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly frozenAt: number | null;
-  readonly registry: Registry;
-  readonly agent: Agent;
-  readonly saveSettings: Control['saveSettings'];
 }
 
 const TITLE = 'providers-title';
 
 /** The list of machines that report to this gateway. */
-export function Providers(props: ProvidersProps) {
-  const { data, filter, view, onView, opened, control, frozenAt, registry } = props;
-  const { settings, agent, saveSettings, joining } = props;
+export function Providers({ filter, joining, view, onView, opened }: ProvidersProps) {
+  const { data, frozenAt, registry, agent } = useWindow();
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
   const {
@@ -61,7 +48,7 @@ export function Providers(props: ProvidersProps) {
     failure,
     again,
   } = useReading(registry.readList, revision, registry.lastList());
-  const serverNow = useSeconds(frozenAt) + data.skewMs;
+  const serverNow = useServerNow();
   useReturn(opened);
 
   const { providerCircuits } = data.status.stats;
@@ -73,15 +60,8 @@ export function Providers(props: ProvidersProps) {
   const failed = list === null && frozenAt === null ? failure : null;
   return (
     <>
-      <Head
-        says={list === null ? t.shell.reading : summaryOf(all)}
-        control={control}
-        onAdd={() => setAdding(true)}
-      />
-      <ThisMachine
-        {...{ data, control, joining, settings, frozenAt, serverNow, agent, saveSettings }}
-        machines={list?.data ?? []}
-      />
+      <Head says={list === null ? t.shell.reading : summaryOf(all)} onAdd={() => setAdding(true)} />
+      <ThisMachine {...{ joining, serverNow }} machines={list?.data ?? []} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
@@ -95,9 +75,7 @@ export function Providers(props: ProvidersProps) {
       )}
       {adding && (
         <AddMachine
-          {...{ serverNow }}
-          enroll={registry.enroll}
-          readInstall={registry.readInstall}
+          serverNow={serverNow}
           known={list?.data ?? []}
           onClose={() => setAdding(false)}
         />
@@ -108,11 +86,11 @@ export function Providers(props: ProvidersProps) {
 
 interface HeadProps {
   readonly says: string;
-  readonly control: boolean;
   readonly onAdd: () => void;
 }
 
-function Head({ says, control, onAdd }: HeadProps) {
+function Head({ says, onAdd }: HeadProps) {
+  const { control } = useWindow();
   return (
     <div className="providers-head">
       <div>
@@ -121,7 +99,7 @@ function Head({ says, control, onAdd }: HeadProps) {
         </h1>
         <p className="quiet">{says}</p>
       </div>
-      <ControlButton control={control} data-primary onClick={onAdd}>
+      <ControlButton data-primary onClick={onAdd}>
         {t.providers.joinOne}
       </ControlButton>
       {!control && <ReadOnlyNote />}

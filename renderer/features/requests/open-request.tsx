@@ -1,6 +1,5 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { LiveData } from '../../api/live-data.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
@@ -8,6 +7,7 @@ import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Fact } from '../../ui/fact.tsx';
+import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { bugReportOf } from './bug-report.ts';
@@ -16,11 +16,8 @@ import { amountOf, outcomeWords, whoOf } from './request-text.ts';
 import { elapsedOf } from './waterfall-model.ts';
 
 interface OpenRequestProps {
-  readonly data: LiveData;
   readonly labels: Labels;
-  readonly now: number;
   readonly details: OpenDetails;
-  readonly requests: Requests;
   /** The list from which the request was opened, newest first. */
   readonly rows: readonly RequestRow[];
   /** Reads older requests of the list. */
@@ -28,8 +25,8 @@ interface OpenRequestProps {
 }
 
 /** The details of the open request, if any. */
-export function OpenRequest(props: OpenRequestProps) {
-  const { data, labels, now, details, requests, rows, onEnd } = props;
+export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) {
+  const { data, now, requests } = useWindow();
   const { id } = details;
   const isOpen = (row: RequestRow) => row.id === id;
   const inList = rows.find(isOpen);

@@ -1,11 +1,11 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { LiveData } from '../../api/live-data.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { useWindow } from '../../window-context.ts';
 import type { Labels } from './attempt-names.ts';
 import { amountOf, outcomeWords, whoOf, whyOf } from './request-text.ts';
 import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
@@ -20,9 +20,7 @@ interface RequestListProps {
   readonly name?: string;
   /** True while something else holds the list still, such as open details. */
   readonly isHeld: boolean;
-  readonly data: Pick<LiveData, 'skewMs'>;
   readonly labels: Labels;
-  readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
   /** Called when the end of the list is near. */
   readonly onEnd?: (() => void) | undefined;
@@ -33,7 +31,8 @@ const ROWS_AHEAD = 50;
 
 /** Requests on a common time axis, newest first; holds still while it is used. */
 export function RequestList(props: RequestListProps) {
-  const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect, onEnd } = props;
+  const { rows, limit = Infinity, name = '', isHeld, onSelect, onEnd } = props;
+  const { data, now } = useWindow();
   // Keyed by content: every report is a new object, for which rows must not render again.
   const names = JSON.stringify([...props.labels]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);

@@ -13,13 +13,12 @@ import {
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { Requests as RequestsApi } from '../../api/requests.ts';
 import { hashOf } from '../../route.ts';
 import { COLLATOR, formatCount } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { SEARCH_KEY, useShortcut } from '../../ui/shortcuts.tsx';
+import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf, machineName } from './attempt-names.ts';
 import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
@@ -28,11 +27,8 @@ import { RequestList } from './request-list.tsx';
 import { Legend } from './waterfall.tsx';
 
 interface RequestsProps {
-  readonly data: LiveData;
-  readonly now: number;
   readonly filter: RequestFilter;
   readonly by?: Narrowing | undefined;
-  readonly requests: RequestsApi;
   /** While details are open, the list behind them does not move. */
   readonly details: OpenDetails;
   readonly onSelect: (row: RequestRow) => void;
@@ -41,8 +37,8 @@ interface RequestsProps {
 const NO_NARROWING: Narrowing = {};
 
 /** The requests that the gateway keeps. */
-export function Requests(props: RequestsProps) {
-  const { data, now, filter, by = NO_NARROWING, requests, details, onSelect } = props;
+export function Requests({ filter, by = NO_NARROWING, details, onSelect }: RequestsProps) {
+  const { data, requests } = useWindow();
   const feed = data.requests;
   const { totalRequests: revision } = data.status.stats;
   const { kept, readOlder } = useKeptRequests(requests, { filter, by, feed, revision });
@@ -72,7 +68,7 @@ export function Requests(props: RequestsProps) {
             <Legend />
           </header>
         )}
-        {feed.length === 0 && <FirstRequest data={data} heading="h2" />}
+        {feed.length === 0 && <FirstRequest heading="h2" />}
         {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
             <h2>{t.requests.nothing}</h2>
@@ -84,14 +80,14 @@ export function Requests(props: RequestsProps) {
         )}
         {rows.length > 0 && (
           <RequestList
-            {...{ rows, name, data, labels, now, onSelect }}
+            {...{ rows, name, labels, onSelect }}
             isHeld={details.id !== null}
             onEnd={readOlder}
           />
         )}
         {rows.length > 0 && kept.isComplete && <p className="list-end">{t.requests.kept}</p>}
       </section>
-      <OpenRequest {...{ data, labels, now, details, requests, rows }} onEnd={readOlder} />
+      <OpenRequest {...{ labels, details, rows }} onEnd={readOlder} />
     </>
   );
 }

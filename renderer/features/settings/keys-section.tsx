@@ -1,24 +1,24 @@
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
-import type { Keys } from '../../api/control.ts';
 import { formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { KeyLimitDialog, KeyLimitList, standingOf } from './key-limits.tsx';
 
 const words = t.keys;
 
 interface KeysSectionProps {
-  readonly keys: Keys;
   readonly revision: number;
   readonly onChanged: () => void;
 }
 
 /** The keys for apps; a new one is shown only until the page is left. */
-export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
+export function KeysSection({ revision, onChanged }: KeysSectionProps) {
+  const { keys } = useWindow().actions;
   const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);

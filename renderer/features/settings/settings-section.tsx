@@ -3,12 +3,10 @@ import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
-import type { Control } from '../../api/control.ts';
 import { t } from '../../text/t.ts';
-import { Modal } from '../../ui/modal.tsx';
-import { HostedForm } from '../setup/hosted-form.tsx';
+import { useWindow } from '../../window-context.ts';
+import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 import {
   type Drafts,
@@ -24,26 +22,24 @@ import type { Section } from './settings-table.ts';
 interface SettingsSectionProps {
   readonly section: Section;
   readonly view: SettingsView;
-  readonly upstreams: readonly UpstreamReport[];
-  readonly control: boolean;
   /** Whether the section is open at first. */
   readonly open: boolean;
   /** The address names the section: scroll to it. */
   readonly aimedAt: boolean;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
-  readonly onSave: (tree: object) => Promise<Refusal | null>;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
 }
 
 /** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
-  const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave, actions } =
-    props;
+  const { section, view, open, aimedAt, drafts, onDrafts } = props;
+  const { data, control, actions } = useWindow();
+  const title = sectionTitle(section, data.status.upstreams);
   const details = useRef<HTMLDetailsElement>(null);
-  const { outcome, save, forget } = useSaving(section, onSave);
+  const { outcome, save, forget } = useSaving(section, actions.saveSettings);
   const dirty = isDirty(drafts, section);
-  const testing = useUpstreamTest(section, actions);
+  // Unused in sections without an upstream.
+  const testing = useTest(section.upstream ?? 'local');
   const isSetUp = typeof view[section.id]?.['baseUrl']?.value === 'string';
   const hosted = HOSTED_IDS.find((id) => id === section.upstream);
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
@@ -62,20 +58,14 @@ export function SettingsSection(props: SettingsSectionProps) {
   return (
     <details ref={details} className="panel settings-section">
       <summary>
-        <h2>{sectionTitle(section, upstreams)}</h2>
+        <h2>{title}</h2>
         <span className="settings-summary">{sectionSummary(section, view)}</span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
-      {hosted !== undefined && (
-        <ServiceChoice
-          id={hosted}
-          {...{ control, actions }}
-          label={sectionTitle(section, upstreams)}
-        />
-      )}
+      {hosted !== undefined && <ServiceChoice id={hosted} label={title} />}
       <form
         noValidate
-        aria-label={sectionTitle(section, upstreams)}
+        aria-label={title}
         onSubmit={(event) => {
           event.preventDefault();
           void saveAndTest();
@@ -106,7 +96,7 @@ export function SettingsSection(props: SettingsSectionProps) {
         </div>
         <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
         {section.upstream !== null && isSetUp && (
-          <UpstreamTestBar id={section.upstream} {...{ control, dirty, testing }} />
+          <UpstreamTestBar id={section.upstream} {...{ dirty, testing }} />
         )}
       </form>
     </details>
@@ -116,12 +106,11 @@ export function SettingsSection(props: SettingsSectionProps) {
 interface ServiceChoiceProps {
   readonly id: HostedId;
   readonly label: string;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
 }
 
 /** Sets up an upstream as in the first run: a service, its key, a model from its list, and a test. */
-function ServiceChoice({ id, label, control, actions }: ServiceChoiceProps) {
+function ServiceChoice({ id, label }: ServiceChoiceProps) {
+  const { control } = useWindow();
   const [isOpen, setIsOpen] = useState(false);
   return (
     <p className="service-choice">
@@ -129,17 +118,7 @@ function ServiceChoice({ id, label, control, actions }: ServiceChoiceProps) {
         {t.settings.services}
         <span className="unseen">{t.settings.of(label)}</span>
       </button>
-      {isOpen && (
-        <Modal
-          title={t.setup.title(label)}
-          closing={t.shell.close}
-          onClose={() => setIsOpen(false)}
-        >
-          <div className="setup-dialog">
-            <HostedForm {...{ id, control, actions }} onWorks={() => {}} />
-          </div>
-        </Modal>
-      )}
+      {isOpen && <SetupDialog id={id} label={label} onClose={() => setIsOpen(false)} />}
     </p>
   );
 }
@@ -206,10 +185,7 @@ interface Saving {
 }
 
 /** Saves a section, one attempt at a time. */
-function useSaving(
-  section: Section,
-  onSave: (tree: object) => Promise<Refusal | null>,
-): Saving {
+function useSaving(section: Section, onSave: (tree: object) => Promise<Refusal | null>): Saving {
   const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
 
   const save = async (drafts: Drafts): Promise<boolean> => {
@@ -232,19 +208,6 @@ function useSaving(
   return { outcome, save, forget: () => setOutcome(null) };
 }
 
-interface UpstreamTesting {
-  readonly run: () => Promise<boolean>;
-  readonly state: ReturnType<typeof useTest>['state'];
-}
-
-/** The test of a section's upstream; unused in other sections. */
-function useUpstreamTest(
-  { upstream }: Section,
-  actions: Pick<Control, 'testUpstream'>,
-): UpstreamTesting {
-  return useTest(upstream ?? 'local', actions);
-}
-
 const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers'];
 
 /** Whether a test follows saving: only if it concerns the calls, and not if it would start a GPU. */
@@ -255,14 +218,14 @@ function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
 
 interface UpstreamTestProps {
   readonly id: UpstreamId;
-  readonly control: boolean;
   /** True while input is unsaved: a test would use the saved values. */
   readonly dirty: boolean;
-  readonly testing: UpstreamTesting;
+  readonly testing: Pick<ReturnType<typeof useTest>, 'run' | 'state'>;
 }
 
 /** The end of an upstream's section: tests what is saved. */
-function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestProps) {
+function UpstreamTestBar({ id, dirty, testing }: UpstreamTestProps) {
+  const { control } = useWindow();
   const isIdle = control && !dirty && testing.state?.kind !== 'running';
   return (
     <div className="section-test">

@@ -1,9 +1,7 @@
 import { useEffect, useState } from 'react';
-import type { UpstreamReport } from '#shared/status.ts';
-import type { Control } from '../../api/control.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
+import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
 import type { Drafts } from './draft.ts';
 import { KeysSection } from './keys-section.tsx';
@@ -11,12 +9,6 @@ import { SettingsSection } from './settings-section.tsx';
 import { sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
-  readonly settings: SettingsState;
-  readonly upstreams: readonly UpstreamReport[];
-  readonly control: boolean;
-  /** True while the gateway cannot be reached, so that nothing can be saved. */
-  readonly isLost: boolean;
-  readonly actions: Control;
   /** The section named in the address. */
   readonly opened: string | null;
   readonly drafts: Drafts;
@@ -26,8 +18,8 @@ interface SettingsProps {
 const words = t.settings;
 
 /** All settings of the gateway and of this machine. */
-export function Settings(props: SettingsProps) {
-  const { settings, upstreams, control, isLost, actions, opened, drafts, onDrafts } = props;
+export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
+  const { settings, control, frozenAt, actions } = useWindow();
   const { readSettings } = actions;
   /** Counts changes of keys and addresses, which two sections show. */
   const [revision, setRevision] = useState(0);
@@ -63,26 +55,25 @@ export function Settings(props: SettingsProps) {
       )}
       {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
       {settings.kind === 'read' && (
-        <fieldset className="settings" disabled={isLost}>
+        <fieldset className="settings" disabled={frozenAt !== null}>
           <legend className="unseen">{words.all}</legend>
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
-              {...{ section, upstreams, control, drafts, onDrafts, actions }}
+              {...{ section, drafts, onDrafts }}
               view={settings.view}
               open={section.id === (aimedAt?.id ?? 'local')}
               aimedAt={section === aimedAt}
-              onSave={actions.saveSettings}
             />
           ))}
           {control && (
             <>
               <SharingSection
                 view={settings.view}
-                {...{ actions, revision, onChanged }}
+                {...{ revision, onChanged }}
                 aimedAt={opened === 'sharing'}
               />
-              <KeysSection keys={actions.keys} {...{ revision, onChanged }} />
+              <KeysSection {...{ revision, onChanged }} />
             </>
           )}
         </fieldset>

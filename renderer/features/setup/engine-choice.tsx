@@ -1,16 +1,17 @@
 import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
-import type { Agent, AgentSeen } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
+import type { AgentSeen } from '../../api/agent.ts';
 import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import {
   engineHealthText,
   engineName,
   isSameEngine,
+  localUrlOf,
   plainAddress,
 } from '../this-machine/agent-engine.ts';
 import { TestResult, useTest } from './upstream-test.tsx';
@@ -21,38 +22,24 @@ const READING_OPTIONS = {
   isFinal: ({ kind }: AgentSeen) => kind === 'off',
 };
 
-interface EngineChoiceProps {
-  readonly agent: Pick<Agent, 'read' | 'last'>;
-  readonly revision: number | null;
-  /** Null while no engine is set for Local. */
-  readonly localUrl: string | null;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream'>;
-  readonly onWorks: () => void;
-}
-
 const words = t.setup.engine;
 
 /** The engines found on this machine; one click makes Local use one. */
-export function EngineChoice({
-  agent,
-  revision,
-  localUrl,
-  control,
-  actions,
-  onWorks,
-}: EngineChoiceProps) {
+export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
+  const { data, agent, control, actions } = useWindow();
+  const localUrl = localUrlOf(data.status);
+  const revision = data.providers?.revision ?? null;
   const { value } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const [address, setAddress] = useState('');
   const [error, setError] = useState<string | null>(null);
-  const test = useTest('local', actions);
+  const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
     const refusal = await actions.saveSettings({ local: { baseUrl } });
     setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks();
+    if (refusal === null && (await test.run())) onWorks?.();
   };
 
   return (
@@ -62,7 +49,7 @@ export function EngineChoice({
           {engines.map((engine) => (
             <EngineRow
               key={engine.baseUrl}
-              {...{ engine, control }}
+              engine={engine}
               isUsed={isSameEngine(localUrl, engine.baseUrl)}
               onUse={() => void put(engine.baseUrl)}
             />
@@ -102,12 +89,11 @@ export function EngineChoice({
 
 interface EngineRowProps {
   readonly engine: AgentEngine;
-  readonly control: boolean;
   readonly isUsed: boolean;
   readonly onUse: () => void;
 }
 
-function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
+function EngineRow({ engine, isUsed, onUse }: EngineRowProps) {
   const { kind, baseUrl, health, models, currentModel } = engine;
   const model = currentModel ?? models[0];
   const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
@@ -118,12 +104,7 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
       {isUsed && <span className="quiet">{words.used}</span>}
-      <ControlButton
-        control={control}
-        data-primary={!isUsed || undefined}
-        hidden={isUsed}
-        onClick={onUse}
-      >
+      <ControlButton data-primary={!isUsed || undefined} hidden={isUsed} onClick={onUse}>
         {words.use(engineName(kind))}
       </ControlButton>
     </li>

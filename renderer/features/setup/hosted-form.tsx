@@ -5,14 +5,13 @@ import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { useWindow } from '../../window-context.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
 interface HostedFormProps {
   readonly id: HostedId;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
   /** Called once the upstream is saved and has answered. */
-  readonly onWorks: () => void;
+  readonly onWorks?: () => void;
 }
 
 /** Debounce, so that a typed key does not trigger a request per letter. */
@@ -21,13 +20,14 @@ const TYPING_MS = 350;
 const words = t.setup.hosted;
 
 /** The form for a hosted upstream: service, key, and a model from its list. */
-export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
+export function HostedForm({ id, onWorks }: HostedFormProps) {
+  const { control, actions } = useWindow();
   const [preset, setPreset] = useState<Preset | null>(null);
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [error, setError] = useState<string | null>(null);
-  const test = useTest(id, actions);
+  const test = useTest(id);
   const baseUrl = preset?.baseUrl ?? completeAddress(address);
   const isAsking = baseUrl !== '' && (preset?.key === 'optional' || apiKey !== '');
   const list = useModels(id, isAsking ? { baseUrl, apiKey } : null, actions);
@@ -39,7 +39,7 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
     const settings = { baseUrl, apiKey: apiKey || null, model: chosen, label };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks();
+    if (refusal === null && (await test.run())) onWorks?.();
   };
 
   return (

@@ -1,26 +1,23 @@
 import { useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
-import type { Control } from '../../api/control.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/read-only-note.tsx';
+import { useWindow } from '../../window-context.ts';
 
 interface TestButtonProps {
   readonly id: UpstreamId;
   readonly label: string;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'testUpstream'>;
 }
 
 /** Makes one real call to the upstream and shows the result. */
-export function TestButton({ id, label, control, actions }: TestButtonProps) {
-  const { state, run } = useTest(id, actions);
+export function TestButton({ id, label }: TestButtonProps) {
+  const { state, run } = useTest(id);
   return (
     <>
       <ControlButton
-        control={control}
         title={costHint(id)}
         aria-disabled={state?.kind === 'running' || undefined}
         onClick={() => void (state?.kind !== 'running' && run())}
@@ -65,7 +62,8 @@ interface Testing {
   readonly clear: () => void;
 }
 
-export function useTest(id: UpstreamId, { testUpstream }: Pick<Control, 'testUpstream'>): Testing {
+export function useTest(id: UpstreamId): Testing {
+  const { testUpstream } = useWindow().actions;
   const [state, setState] = useState<TestState | null>(null);
   return {
     state,

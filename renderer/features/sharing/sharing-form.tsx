@@ -2,10 +2,10 @@ import { type ReactNode, useId, useState } from 'react';
 import type { AddedKey } from '#shared/keys.ts';
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
-import type { Control } from '../../api/control.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
+import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing;
 
@@ -13,19 +13,18 @@ interface SharingFormProps {
   readonly sharing: Sharing;
   readonly hasKeys: boolean;
   readonly view: SettingsView;
-  readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
   /** Called after a key or the address has changed. */
   readonly onChanged: () => void;
 }
 
-export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: SharingFormProps) {
+export function SharingForm({ sharing, hasKeys, view, onChanged }: SharingFormProps) {
   const { host: hostSetting, allowedHosts } = view['gateway'] ?? {};
   const isHeld = hostSetting?.source === 'env';
   const saved = namesOf(allowedHosts);
   const [host, setHost] = useState(chosenAtFirst(sharing.host));
   const [names, setNames] = useState(() => saved.join(', '));
   const [keyName, setKeyName] = useState(hasKeys ? '' : words.key.first);
-  const { added, done, error, isBusy, apply } = useApplying(actions, saved);
+  const { added, done, error, isBusy, apply } = useApplying(saved);
   const isOutside = !isHereOnly(host);
   const applying = applyingOf(sharing.host, hostSetting, host);
   const needsName = isOutside && !hasKeys && added === null;
@@ -218,7 +217,8 @@ interface SharingChange {
 type Applied = SharingChanged & Pick<SharingChange, 'host'>;
 
 /** Applies key, host names and address in this order: the gateway must not be reachable before there is a key. */
-function useApplying(actions: SharingFormProps['actions'], savedNames: readonly string[]) {
+function useApplying(savedNames: readonly string[]) {
+  const { actions } = useWindow();
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [done, setDone] = useState<Applied | null>(null);
   const [error, setError] = useState<string | null>(null);

@@ -1,20 +1,15 @@
 import { useState } from 'react';
 import { encode } from 'uqr';
-import type { SharingApi } from '../../api/control.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-
-interface WindowLinkProps {
-  /** The gateway's address for other devices. */
-  readonly url: string;
-  readonly newLink: SharingApi['newLink'];
-}
+import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing.link;
 
-/** Creates a link to this window for a phone or another computer, which works once. */
-export function WindowLink({ url, newLink }: WindowLinkProps) {
+/** Creates a link to this window at `url` for a phone or another computer, which works once. */
+export function WindowLink({ url }: { readonly url: string }) {
+  const { newLink } = useWindow().actions.sharing;
   const [link, setLink] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const show = async (): Promise<void> => {

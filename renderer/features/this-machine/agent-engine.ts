@@ -24,9 +24,13 @@ export function directMachine(
   { upstreams }: Pick<StatusReport, 'upstreams'>,
 ): string | null {
   if (seen?.kind !== 'on') return null;
-  const local = upstreams.find(({ id }) => id === 'local');
   const { id, engine } = seen.view;
-  return isSameEngine(local?.baseUrl ?? null, engine?.baseUrl ?? null) ? id : null;
+  return isSameEngine(localUrlOf({ upstreams }), engine?.baseUrl ?? null) ? id : null;
+}
+
+/** The address of Local's engine; null while none is set. */
+export function localUrlOf({ upstreams }: Pick<StatusReport, 'upstreams'>): string | null {
+  return upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
 }
 
 /** True if both addresses are the same engine's. */

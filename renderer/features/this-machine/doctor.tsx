@@ -1,11 +1,11 @@
 import { useId, useState } from 'react';
 import type { AgentView, DoctorReport } from '#shared/agent.ts';
 import type { Check } from '#shared/provider.ts';
-import type { Agent } from '../../api/agent.ts';
 import { formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
+import { useWindow } from '../../window-context.ts';
 import { checkTitle } from '../providers/provider-standing.ts';
 import { type DoctorRow, doctorTable, type Side, type Trial } from './doctor-table.ts';
 
@@ -13,8 +13,6 @@ interface DoctorProps {
   readonly view: AgentView;
   /** The registry's results; empty if it does not know the machine. */
   readonly checks: readonly Check[];
-  readonly control: boolean;
-  readonly examine: Agent['examine'];
 }
 
 type Exam =
@@ -23,7 +21,8 @@ type Exam =
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Runs the gateway's checks on this machine and shows both results side by side. */
-export function Doctor({ view, checks, control, examine }: DoctorProps) {
+export function Doctor({ view, checks }: DoctorProps) {
+  const { agent } = useWindow();
   const [exam, setExam] = useState<Exam>({ kind: 'none' });
   const isRunning = exam.kind === 'running';
   const table = exam.kind === 'done' ? doctorTable(exam.report, view, checks) : null;
@@ -31,7 +30,7 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
   const run = async (): Promise<void> => {
     if (isRunning) return;
     setExam({ kind: 'running' });
-    const answer = await examine();
+    const answer = await agent.examine();
     setExam(
       answer.ok
         ? { kind: 'done', report: answer.value }
@@ -46,11 +45,7 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
         <output className="quiet">
           {isRunning ? t.doctor.running : (table?.says ?? t.doctor.about)}
         </output>
-        <ControlButton
-          control={control}
-          aria-disabled={isRunning || undefined}
-          onClick={() => void run()}
-        >
+        <ControlButton aria-disabled={isRunning || undefined} onClick={() => void run()}>
           {exam.kind === 'none' ? t.doctor.run : t.doctor.again}
         </ControlButton>
       </header>

@@ -1,21 +1,20 @@
 import { type ReactNode, useState } from 'react';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
-import type { Agent } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { ControlButton } from '../../ui/read-only-note.tsx';
+import { useWindow } from '../../window-context.ts';
 
 interface ModeActionsProps {
   readonly view: AgentView;
-  readonly control: boolean;
-  readonly setWish: Agent['setWish'];
   /** Called when an order was accepted; its button disappears. */
   readonly onTaken: () => void;
   /** Further buttons. */
   readonly children: ReactNode;
 }
 
-export function ModeActions({ view, control, setWish, onTaken, children }: ModeActionsProps) {
+export function ModeActions({ view, onTaken, children }: ModeActionsProps) {
+  const { agent } = useWindow();
   const [giving, setGiving] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
   const note = modeNote(view);
@@ -23,7 +22,7 @@ export function ModeActions({ view, control, setWish, onTaken, children }: ModeA
   const give = async ({ wish, done }: ModeAction): Promise<void> => {
     if (giving) return;
     setGiving(true);
-    const refusal = await setWish(wish);
+    const refusal = await agent.setWish(wish);
     setGiving(false);
     setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
     if (!refusal) onTaken();
@@ -34,7 +33,6 @@ export function ModeActions({ view, control, setWish, onTaken, children }: ModeA
       {modeActions(view).map((order) => (
         <ControlButton
           key={order.wish}
-          control={control}
           aria-disabled={giving || undefined}
           onClick={() => void give(order)}
         >

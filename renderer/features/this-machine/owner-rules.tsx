@@ -1,50 +1,45 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
-
-interface OwnerRulesProps {
-  readonly view: AgentView;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly onSave: Control['saveSettings'];
-}
+import { useWindow } from '../../window-context.ts';
 
 /** The owner's rules; each is saved as soon as it is switched. */
-export function OwnerRules(props: OwnerRulesProps) {
+export function OwnerRules({ view }: { readonly view: AgentView }) {
   const titleId = useId();
-  const { rules } = props.view.owner;
+  const { rules } = view.owner;
   const isFlag = ({ key }: RuleRow) => typeof rules[key] === 'boolean';
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
       <h3 id={titleId}>{t.thisMachine.rules.title}</h3>
       {RULE_ROWS.filter(isFlag).map((row) => (
-        <FlagRule key={row.key} {...props} row={row} />
+        <FlagRule key={row.key} owner={view.owner} row={row} />
       ))}
       {RULE_ROWS.filter((row) => !isFlag(row)).map((row) => (
-        <LimitRule key={row.key} {...props} row={row} />
+        <LimitRule key={row.key} owner={view.owner} row={row} />
       ))}
     </section>
   );
 }
 
-interface RuleProps extends OwnerRulesProps {
+interface RuleProps {
+  readonly owner: AgentView['owner'];
   readonly row: RuleRow;
 }
 
-function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+function FlagRule({ owner, row }: RuleProps) {
+  const { settings, actions } = useWindow();
   const { shown, error, choose } = useOptimisticValue(
     owner.rules[row.key] === true,
-    (on: boolean) => onSave({ agent: { [row.key]: on } }),
+    (on: boolean) => actions.saveSettings({ agent: { [row.key]: on } }),
   );
   return (
     <OwnerRule
-      {...{ control, error }}
+      error={error}
       shown={ruleShown(owner, row, shown)}
       variable={variableOf(row, settings)}
       onChange={choose}
@@ -52,16 +47,17 @@ function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps
   );
 }
 
-function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+function LimitRule({ owner, row }: RuleProps) {
+  const { control, settings, actions } = useWindow();
   const limit = owner.rules[row.key];
   const { shown, error, choose } = useOptimisticValue<number | string | null>(
     typeof limit === 'number' ? limit : null,
-    (wanted) => onSave({ agent: { [row.key]: wanted } }),
+    (wanted) => actions.saveSettings({ agent: { [row.key]: wanted } }),
   );
   const rule = ruleShown(owner, row, shown !== null);
   return (
     <OwnerRule
-      {...{ control, error }}
+      error={error}
       shown={rule}
       variable={variableOf(row, settings)}
       onChange={(on) => choose(on ? FIRST_LIMIT_C : null)}
@@ -84,7 +80,6 @@ interface OwnerRuleProps {
   readonly shown: RuleShown;
   /** The environment variable of its setting; null if the settings cannot be read. */
   readonly variable: string | null;
-  readonly control: boolean;
   /** Why the gateway refused the last change. */
   readonly error: string | null;
   readonly onChange: (on: boolean) => void;
@@ -93,7 +88,8 @@ interface OwnerRuleProps {
 
 const words = t.thisMachine.rules;
 
-function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
+function OwnerRule({ shown, variable, error, onChange, children }: OwnerRuleProps) {
+  const { control } = useWindow();
   const { row, isOn, isHeld, ineffective } = shown;
   const noteId = useId();
   return (

@@ -1,17 +1,15 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
-import type { Agent, AgentSeen } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
+import type { AgentSeen } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { Facts } from '../providers/facts.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
-import { isSameEngine } from './agent-engine.ts';
+import { isSameEngine, localUrlOf } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
 import { OwnProblems, ToolProblems } from './agent-problems.tsx';
 import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
@@ -28,38 +26,33 @@ const READING_OPTIONS = {
 };
 
 interface ThisMachineProps {
-  readonly data: LiveData;
-  readonly control: boolean;
   /** Whether the address asks to join a gateway. */
   readonly joining: boolean;
-  readonly settings: SettingsState;
-  readonly frozenAt: number | null;
   readonly serverNow: number;
-  readonly agent: Agent;
-  readonly saveSettings: Control['saveSettings'];
   /** The machines that this gateway knows. */
   readonly machines: readonly Provider[];
 }
 
 /** The gateway's own machine, with its owner's controls. */
 export function ThisMachine(props: ThisMachineProps) {
-  const last = props.agent.last();
+  const last = useWindow().agent.last();
   // An agent stays switched off until the gateway restarts, so there is nothing to read.
   return last?.kind === 'off' ? (
-    <SwitchedOff isDemo={props.data.app.demo !== undefined} message={last.message} />
+    <SwitchedOff message={last.message} />
   ) : (
     <WatchedMachine {...props} />
   );
 }
 
 /** Shown if the agent is switched off; in the demo it cannot be switched on. */
-function SwitchedOff({ isDemo, message }: { readonly isDemo: boolean; readonly message: string }) {
+function SwitchedOff({ message }: { readonly message: string }) {
+  const isDemo = useWindow().data.app.demo !== undefined;
   const title = useRef<HTMLHeadingElement>(null);
   return isDemo ? null : <Frame words={offWords(message)} title={title} />;
 }
 
 function WatchedMachine(props: ThisMachineProps) {
-  const { data, frozenAt, agent } = props;
+  const { data, frozenAt, agent } = useWindow();
   const revision = data.providers?.revision ?? null;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const title = useRef<HTMLHeadingElement>(null);
@@ -74,7 +67,7 @@ function WatchedMachine(props: ThisMachineProps) {
     );
   }
   if (value.kind === 'off') {
-    return <SwitchedOff isDemo={data.app.demo !== undefined} message={value.message} />;
+    return <SwitchedOff message={value.message} />;
   }
   const { view } = value;
   const onTaken = (): void => {
@@ -91,35 +84,27 @@ interface MachineProps extends ThisMachineProps {
 }
 
 function Machine(props: MachineProps) {
-  const { view, data, control, settings, serverNow, agent, saveSettings } = props;
-  const { machines, title, onTaken } = props;
+  const { view, serverNow, machines, title, onTaken } = props;
+  const { data, control } = useWindow();
   const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
-  const local = data.status.upstreams.find(({ id }) => id === 'local');
-  const localUrl = local?.baseUrl ?? null;
-  const isDirect = isSameEngine(localUrl, useEngineDirectly);
+  const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   return (
     <Frame
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
       orders={
-        <ModeActions {...{ view, control, onTaken }} setWish={agent.setWish}>
-          <JoinGateway {...{ control, onTaken }} isAsked={props.joining} join={agent.join} />
+        <ModeActions {...{ view, onTaken }}>
+          <JoinGateway isAsked={props.joining} onTaken={onTaken} />
         </ModeActions>
       }
     >
-      {useEngineDirectly !== null && (
-        <EngineOffer address={useEngineDirectly} {...{ localUrl, control }} onSave={saveSettings} />
-      )}
+      {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
-      <OwnerRules {...{ view, control, settings }} onSave={saveSettings} />
+      <OwnerRules view={view} />
       <ToolProblems view={view} />
-      <Doctor
-        {...{ view, control }}
-        checks={known?.verification.checks ?? []}
-        examine={agent.examine}
-      />
+      <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
   );
 }
