@@ -251,8 +251,9 @@ describe('what was seen of an upstream', () => {
     sightings: Partial<Record<UpstreamId, Sighting>>,
     over: StatusOver = {},
   ) => {
-    const snapshot = live({ status: status(given, over) });
-    return upstreamList({ ...snapshot, sightings: { ...snapshot.sightings, ...sightings } }, NOW);
+    const report = status(given, over);
+    const { sightings: served } = live({ status: report });
+    return upstreamList(live({ status: report, sightings: { ...served, ...sightings } }), NOW);
   };
   const said = (...args: Parameters<typeof seen>) => {
     const found = seen(...args);

@@ -1,5 +1,6 @@
+import type { Condition } from '#shared/condition.ts';
 import { assertNever } from '#shared/assert.ts';
-import type { Condition, Flow } from './upstream-list.ts';
+import type { Flow } from './upstream-list.ts';
 
 interface BreakerProps {
   readonly condition: Condition;

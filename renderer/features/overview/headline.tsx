@@ -1,3 +1,4 @@
+import type { NoProviderCause } from '#shared/condition.ts';
 import type { ReactNode } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
@@ -6,7 +7,7 @@ import { formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { isLasting } from './upstream-card.tsx';
-import type { NoProviderCause, UpstreamList, UpstreamView } from './upstream-list.ts';
+import type { UpstreamList, UpstreamView } from './upstream-list.ts';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;

@@ -1,3 +1,4 @@
+import type { Condition } from '#shared/condition.ts';
 import { Fragment, type ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
 import type { UpstreamId } from '#shared/ids.ts';
@@ -9,7 +10,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Breaker } from './breaker.tsx';
-import type { Condition, UpstreamView } from './upstream-list.ts';
+import type { UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
   readonly upstream: UpstreamView;
