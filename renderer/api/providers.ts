@@ -1,15 +1,7 @@
 import type { InstallLines } from '#shared/install.ts';
 import type { ProviderNote, ProviderNotes } from '#shared/provider-notes.ts';
 import type { Provider, ProviderEvent, ProviderList } from '#shared/provider.ts';
-import {
-  type Answer,
-  answerOf,
-  type Caller,
-  type Client,
-  createCaller,
-  jsonBody,
-  type Refusal,
-} from './client.ts';
+import { type Answer, answerOf, type Caller, jsonBody, partOf, type Refusal } from './client.ts';
 
 export const NO_NOTE: ProviderNote = { name: '', note: '' };
 
@@ -28,51 +20,34 @@ export interface ProviderDetail {
 }
 
 /** The registry, read and changed by the page. */
-export interface Providers {
-  readonly readList: () => Promise<Answer<Machines>>;
-  /** The last list read; null before the first. */
-  readonly lastList: () => Machines | null;
-  readonly readOne: (id: string) => Promise<Answer<ProviderDetail>>;
-  readonly verify: (id: string) => Promise<Refusal | null>;
-  readonly remove: (id: string) => Promise<Refusal | null>;
-  readonly setNote: (id: string, note: ProviderNote) => Promise<Refusal | null>;
-  readonly enroll: () => Promise<Answer<Enrollment>>;
-  /** The lines that install this gateway's program on other machines. */
-  readonly readInstall: () => Promise<Answer<InstallLines>>;
-}
-
-export function createProviders(client: Pick<Client, 'request'>, answered: () => void): Providers {
-  const { send, call, order } = createCaller(client, answered);
+export function createProviders({ send, call, act }: Caller) {
   const machines = createMachineReader({ send });
-
-  const readOne: Providers['readOne'] = async (id) => {
-    const [one, history, noted] = await Promise.all([
-      call(pathOf(id)),
-      call(`${pathOf(id)}/history`),
-      call(`${ROOT}/notes`),
-    ]);
-    if (!one.ok) return one;
-    const events = history.ok
-      ? (history.value as { readonly data: readonly ProviderEvent[] }).data
-      : null;
-    const note = (noted.ok ? (noted.value as ProviderNotes).notes[id] : undefined) ?? NO_NOTE;
-    return { ok: true, value: { provider: one.value as Provider, note, history: events } };
-  };
-
   return {
     readList: () => machines.read(),
+    /** The last list read; null before the first. */
     lastList: () => machines.last(),
-    readOne,
-    verify: (id) => order(`${pathOf(id)}/verify`, { method: 'POST' }),
-    async remove(id) {
-      const refusal = await order(pathOf(id), { method: 'DELETE' });
+    readOne: async (id: string): Promise<Answer<ProviderDetail>> => {
+      const [one, history, notes] = await Promise.all([
+        call<Provider>(pathOf(id)),
+        call<{ readonly data: readonly ProviderEvent[] }>(`${pathOf(id)}/history`),
+        call<ProviderNotes>(`${ROOT}/notes`),
+      ]);
+      return partOf(one, (provider) => ({
+        provider,
+        note: (notes.ok ? notes.value.notes[id] : undefined) ?? NO_NOTE,
+        history: history.ok ? history.value.data : null,
+      }));
+    },
+    verify: (id: string) => act(`${pathOf(id)}/verify`, { method: 'POST' }),
+    remove: async (id: string): Promise<Refusal | null> => {
+      const refusal = await act(pathOf(id), { method: 'DELETE' });
       if (refusal === null) machines.without(id);
       return refusal;
     },
-    setNote: (id, note) => order(`${pathOf(id)}/note`, jsonBody('PUT', note)),
-    enroll: async () =>
-      (await call(`${ROOT}/enrollments`, { method: 'POST' })) as Answer<Enrollment>,
-    readInstall: async () => (await call('/api/v1/install')) as Answer<InstallLines>,
+    setNote: (id: string, note: ProviderNote) => act(`${pathOf(id)}/note`, jsonBody('PUT', note)),
+    enroll: () => call<Enrollment>(`${ROOT}/enrollments`, { method: 'POST' }),
+    /** The lines that install this gateway's program on other machines. */
+    readInstall: () => call<InstallLines>('/api/v1/install'),
   };
 }
 
@@ -104,17 +79,15 @@ function createMachineReader({ send }: Pick<Caller, 'send'>) {
     const place = offset === 0 ? '' : `&offset=${offset}`;
     const response = await send(`${ROOT}?limit=${PAGE}${place}`, { headers });
     if (response?.status === 304 && held) return { ok: true, value: held };
-    const answer = await answerOf(response);
-    if (!answer.ok) return answer;
-    const list = answer.value as ProviderList;
-    return { ok: true, value: { list, etag: response?.headers.get('ETag') ?? null } };
+    const etag = response?.headers.get('ETag') ?? null;
+    return partOf(await answerOf<ProviderList>(response), (list) => ({ list, etag }));
   }
 
   async function readNotes(): Promise<Answer<ProviderNotes>> {
-    const answer = await answerOf(await send(`${ROOT}/notes`, {}));
+    const answer = await answerOf<ProviderNotes>(await send(`${ROOT}/notes`, {}));
     if (!answer.ok) return answer;
     const text = JSON.stringify(answer.value);
-    if (notes?.text !== text) notes = { text, value: answer.value as ProviderNotes };
+    if (notes?.text !== text) notes = { text, value: answer.value };
     return { ok: true, value: notes.value };
   }
 
@@ -125,7 +98,7 @@ function createMachineReader({ send }: Pick<Caller, 'send'>) {
       pages = [];
       if (last !== null) last = { ...last, data: last.data.filter((one) => one.id !== id) };
     },
-    async read(): Promise<Answer<Machines>> {
+    read: async (): Promise<Answer<Machines>> => {
       const found: Page[] = [];
       let count = 1;
       while (found.length * PAGE < Math.min(count, MAX_MACHINES)) {

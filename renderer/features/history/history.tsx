@@ -31,9 +31,9 @@ const LONGEST_MS = 10_000;
 
 /** Usage over time. */
 export function History({ range }: { readonly range: HistoryRange }) {
-  const { history, data } = useWindow();
+  const { readHistory, data } = useWindow();
   const { upstreams, stats } = data.status;
-  const read = useCallback(() => history.read(range), [history, range]);
+  const read = useCallback(() => readHistory(range), [readHistory, range]);
   const { value, failure } = useReading(read, stats.totalRequests, null, { longestMs: LONGEST_MS });
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;

@@ -20,8 +20,8 @@ const LONGEST_MS = 30_000;
 
 /** Today's sums; renders nothing if no history is kept. */
 export function Today() {
-  const { history, data } = useWindow();
-  const read = useCallback(() => history.read('day'), [history]);
+  const { readHistory, data } = useWindow();
+  const read = useCallback(() => readHistory('day'), [readHistory]);
   const { value: report } = useReading(read, data.status.stats.totalRequests, null, {
     longestMs: LONGEST_MS,
   });

@@ -7,7 +7,7 @@ import {
   type NamedKey,
 } from '#shared/keys.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
-import type { Keys } from '../../api/control.ts';
+import type { Control } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
@@ -49,7 +49,7 @@ function textOf(use: KeyLimitUse): string {
 
 interface KeyLimitDialogProps {
   readonly named: NamedKey;
-  readonly onSave: Keys['limit'];
+  readonly onSave: Control['keys']['limit'];
   readonly onClose: () => void;
 }
 

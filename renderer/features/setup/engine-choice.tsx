@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
-import type { AgentSeen } from '../../api/agent.ts';
+import type { AgentState } from '../../api/agent.ts';
 import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
@@ -19,7 +19,7 @@ import { TestResult, useTest } from './upstream-test.tsx';
 const READING_OPTIONS = {
   /** Short, because the user may have just started an engine. */
   longestMs: 3_000,
-  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+  isFinal: ({ kind }: AgentState) => kind === 'off',
 };
 
 const words = t.setup.engine;
@@ -112,7 +112,7 @@ function EngineRow({ engine, isUsed, onUse }: EngineRowProps) {
 }
 
 /** The result of the search for engines on this machine, and what to do next. */
-export function engineNote(seen: AgentSeen | null): string {
+export function engineNote(seen: AgentState | null): string {
   if (seen === null) return words.looking;
   if (seen.kind === 'off') return words.off;
   const { engines, useEngineDirectly, record } = seen.view;

@@ -22,7 +22,7 @@ export function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   const give = async ({ wish, done }: ModeAction): Promise<void> => {
     if (giving) return;
     setGiving(true);
-    const refusal = await agent.setWish(wish);
+    const refusal = await agent.setMode(wish);
     setGiving(false);
     setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
     if (!refusal) onTaken();

@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
-import type { AgentSeen } from '../../api/agent.ts';
+import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
@@ -22,7 +22,7 @@ import { OwnerRules } from './owner-rules.tsx';
 const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
   longestMs: 5_000,
-  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+  isFinal: ({ kind }: AgentState) => kind === 'off',
 };
 
 interface ThisMachineProps {
