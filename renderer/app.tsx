@@ -5,6 +5,7 @@ import { Locked } from './locked.tsx';
 import { type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
 import { t } from './text/t.ts';
+import { Button } from './ui/button.tsx';
 import { Header } from './ui/header.tsx';
 import { Shortcuts } from './ui/shortcuts.tsx';
 
@@ -75,9 +76,7 @@ function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
         <strong>{t.shell.lost.since(formatClock(since))}</strong> {hasData && t.shell.lost.stale}
         {t.shell.lost.retrying}
       </p>
-      <button type="button" className="button" onClick={onRetry}>
-        {t.shell.lost.retry}
-      </button>
+      <Button onClick={onRetry}>{t.shell.lost.retry}</Button>
     </div>
   );
 }

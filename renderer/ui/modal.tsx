@@ -1,4 +1,5 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { Button } from './button.tsx';
 
 interface ModalProps {
   readonly title: string;
@@ -25,9 +26,7 @@ export function Modal({ title, closing, onClose, children }: ModalProps) {
       <header>
         <h2 id={titleId}>{title}</h2>
         <form method="dialog">
-          <button type="submit" className="button">
-            {closing}
-          </button>
+          <Button type="submit">{closing}</Button>
         </form>
       </header>
       {children}

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -64,22 +65,12 @@ function Log() {
     <>
       <h3>{log.title}</h3>
       <p className="about-actions">
-        <button
-          type="button"
-          className="button"
-          disabled={frozenAt !== null}
-          onClick={() => void show()}
-        >
+        <Button disabled={frozenAt !== null} onClick={() => void show()}>
           {lines === null ? log.show : log.again}
-        </button>
-        <button
-          type="button"
-          className="button"
-          disabled={frozenAt !== null}
-          onClick={() => void download(access)}
-        >
+        </Button>
+        <Button disabled={frozenAt !== null} onClick={() => void download(access)}>
           {log.download}
-        </button>
+        </Button>
         <span className="quiet">{log.downloadHint}</span>
       </p>
       {isElsewhere && <p className="quiet">{log.none}</p>}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { RememberedBrowser } from '../../api/access.ts';
 import { formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
@@ -38,20 +39,15 @@ export function Browsers() {
                 )}
               </span>
             </span>
-            <button
-              type="button"
-              className="button"
-              disabled={isLost}
-              onClick={() => void forget(browser)}
-            >
+            <Button disabled={isLost} onClick={() => void forget(browser)}>
               {words.forget(browser.name)}
-            </button>
+            </Button>
           </li>
         ))}
       </ul>
-      <button type="button" className="button" disabled={isLost} onClick={() => void remember()}>
+      <Button disabled={isLost} onClick={() => void remember()}>
         {words.remember}
-      </button>
+      </Button>
       <ErrorText text={problem} />
     </>
   );

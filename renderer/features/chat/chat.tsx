@@ -5,6 +5,7 @@ import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf } from '../requests/attempt-names.ts';
@@ -42,9 +43,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          className="button"
+        <Button
           hidden={turns.length === 0}
           disabled={isRunning}
           onClick={() => {
@@ -53,7 +52,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
           }}
         >
           {t.chat.fresh}
-        </button>
+        </Button>
       </header>
       <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
         {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
@@ -154,13 +153,11 @@ function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: Composer
         }}
       />
       {isRunning ? (
-        <button type="button" className="button" onClick={onStop}>
-          {t.chat.stop}
-        </button>
+        <Button onClick={onStop}>{t.chat.stop}</Button>
       ) : (
-        <button type="submit" className="button" data-primary disabled={draft.trim() === ''}>
+        <Button type="submit" data-primary disabled={draft.trim() === ''}>
           {t.chat.send}
-        </button>
+        </Button>
       )}
       <p className="quiet">{t.chat.keys}</p>
     </form>

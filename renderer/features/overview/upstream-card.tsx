@@ -1,6 +1,6 @@
-import type { Condition } from '#shared/condition.ts';
 import { Fragment, type ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
+import type { Condition } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
@@ -8,6 +8,7 @@ import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Breaker } from './breaker.tsx';
 import type { UpstreamView } from './upstream-list.ts';
@@ -121,9 +122,7 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
   if (onSetUp !== null && wants !== 'key') {
     return (
       <p className="set-hint">
-        <button type="button" className="button" onClick={onSetUp}>
-          {words.setUp(label)}
-        </button>
+        <Button onClick={onSetUp}>{words.setUp(label)}</Button>
       </p>
     );
   }

@@ -5,6 +5,7 @@ import type { Answer } from '../../api/client.ts';
 import type { Enrollment } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -41,18 +42,14 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
         <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
       ) : (
         asksFirst && (
-          <button type="button" className="button" data-primary onClick={make}>
+          <Button data-primary onClick={make}>
             {t.joining.plainHttp}
-          </button>
+          </Button>
         )
       )}
       {!enrollment && !asksFirst && error === null && <p className="quiet">{t.joining.creating}</p>}
       <ErrorText text={error} />
-      {error !== null && (
-        <button type="button" className="button" onClick={make}>
-          {t.shell.tryAgain}
-        </button>
-      )}
+      {error !== null && <Button onClick={make}>{t.shell.tryAgain}</Button>}
       <output className="joined">
         {joined &&
           t.joining.joined(providerName(joined), (text) => (
@@ -88,10 +85,7 @@ function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
         <p className="validity">
           {left === null ? (
             <>
-              <strong>{words.expired}</strong>{' '}
-              <button type="button" className="button" onClick={onRenew}>
-                {words.renew}
-              </button>
+              <strong>{words.expired}</strong> <Button onClick={onRenew}>{words.renew}</Button>
             </>
           ) : (
             words.valid(left)

@@ -6,10 +6,11 @@ import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { ControlButton, READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
@@ -194,9 +195,9 @@ function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onChange={({ target }) => setDraft({ ...draft, note: target.value })}
       />
-      <button type="submit" className="button" disabled={!control || !isChanged}>
+      <Button type="submit" disabled={!control || !isChanged}>
         {t.settings.save.save}
-      </button>
+      </Button>
       <ErrorText text={error} />
     </form>
   );
@@ -247,9 +248,9 @@ function ProviderActions(props: ProviderActionsProps) {
           onClose={() => setAsking(false)}
         >
           <p className="modal-text">{actionWords.removeText}</p>
-          <button type="button" className="button" data-danger onClick={() => void remove()}>
+          <Button data-danger onClick={() => void remove()}>
             {actionWords.removeNow(name)}
-          </button>
+          </Button>
         </Modal>
       )}
     </div>

@@ -4,6 +4,7 @@ import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -163,9 +164,7 @@ function RequestDialog(props: RequestDialogProps) {
         <form method="dialog" className="dialog-nav">
           <Step word={words.newer} to={newer} onGo={onGo} />
           <Step word={words.older} to={older} onGo={onGo} />
-          <button type="submit" className="button">
-            {t.shell.close}
-          </button>
+          <Button type="submit">{t.shell.close}</Button>
         </form>
       </header>
       {row === null ? (
@@ -193,14 +192,9 @@ interface StepProps {
 
 function Step({ word, to, onGo }: StepProps) {
   return (
-    <button
-      type="button"
-      className="button"
-      aria-disabled={to === null}
-      onClick={() => to !== null && onGo(to)}
-    >
+    <Button aria-disabled={to === null} onClick={() => to !== null && onGo(to)}>
       {word}
-    </button>
+    </Button>
   );
 }
 

@@ -10,6 +10,7 @@ import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Control } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 
@@ -89,9 +90,9 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
             />
           </div>
         ))}
-        <button type="submit" className="button" data-primary>
+        <Button type="submit" data-primary>
           {t.settings.save.save}
-        </button>
+        </Button>
         <ErrorText text={error} />
       </form>
     </Modal>

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
 import { formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -106,9 +107,9 @@ function RevokeDialog({ name, isLast, onRevoke, onClose }: RevokeDialogProps) {
         {words.revokeText}
         {isLast && words.revokeLast}
       </p>
-      <button type="button" className="button" data-danger onClick={onRevoke}>
+      <Button data-danger onClick={onRevoke}>
         {words.revokeNow(name)}
-      </button>
+      </Button>
     </Modal>
   );
 }
@@ -126,12 +127,8 @@ function KeyRow({ named, onLimit, onRevoke }: KeyRowProps) {
       <strong>{name}</strong>
       <span className="quiet">{lastUse(named)}</span>
       <span className="key-actions">
-        <button type="button" className="button" onClick={onLimit}>
-          {words.limits.open(name)}
-        </button>
-        <button type="button" className="button" onClick={onRevoke}>
-          {words.revoke(name)}
-        </button>
+        <Button onClick={onLimit}>{words.limits.open(name)}</Button>
+        <Button onClick={onRevoke}>{words.revoke(name)}</Button>
       </span>
       <KeyLimitList limits={limits} />
     </li>
@@ -164,9 +161,9 @@ function KeyForm({ onAdd }: KeyFormProps) {
         placeholder={words.nameExample}
         onChange={(event) => setName(event.target.value)}
       />
-      <button type="submit" className="button" data-primary disabled={name.trim() === ''}>
+      <Button type="submit" data-primary disabled={name.trim() === ''}>
         {words.create}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -5,6 +5,7 @@ import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
@@ -114,10 +115,10 @@ function ServiceChoice({ id, label }: ServiceChoiceProps) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <p className="service-choice">
-      <button type="button" className="button" disabled={!control} onClick={() => setIsOpen(true)}>
+      <Button disabled={!control} onClick={() => setIsOpen(true)}>
         {t.settings.services}
         <span className="unseen">{t.settings.of(label)}</span>
-      </button>
+      </Button>
       {isOpen && <SetupDialog id={id} label={label} onClose={() => setIsOpen(false)} />}
     </p>
   );
@@ -137,20 +138,15 @@ function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
   );
   return (
     <div className="save-bar">
-      <button
-        type="submit"
-        className="button"
-        data-primary={dirty || undefined}
-        disabled={disabled}
-      >
+      <Button type="submit" data-primary={dirty || undefined} disabled={disabled}>
         {t.settings.save.save}
-      </button>
+      </Button>
       <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
         {outcome ? words(outcome, atField) : dirty && t.settings.save.unsaved}
       </output>
-      <button type="reset" className="button" data-idle={!dirty || undefined}>
+      <Button type="reset" data-idle={!dirty || undefined}>
         {t.settings.save.discard}
-      </button>
+      </Button>
     </div>
   );
 }
@@ -229,14 +225,9 @@ function UpstreamTestBar({ id, dirty, testing }: UpstreamTestProps) {
   const isIdle = control && !dirty && testing.state?.kind !== 'running';
   return (
     <div className="section-test">
-      <button
-        type="button"
-        className="button"
-        disabled={!isIdle}
-        onClick={() => void testing.run()}
-      >
+      <Button disabled={!isIdle} onClick={() => void testing.run()}>
         {t.settings.test}
-      </button>
+      </Button>
       {testing.state === null ? (
         <p className="quiet">{costHint(id)}</p>
       ) : (

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
@@ -48,9 +49,7 @@ export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
         <section className="panel empty" role="alert">
           <h2>{words.unreadable}</h2>
           <p>{settings.message}</p>
-          <button type="button" className="button" onClick={() => void readSettings()}>
-            {t.shell.tryAgain}
-          </button>
+          <Button onClick={() => void readSettings()}>{t.shell.tryAgain}</Button>
         </section>
       )}
       {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}

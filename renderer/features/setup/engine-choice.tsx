@@ -3,8 +3,8 @@ import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import {
@@ -77,9 +77,9 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
             onChange={({ target }) => setAddress(target.value)}
           />
         </label>
-        <button type="submit" className="button" disabled={!control || address.trim() === ''}>
+        <Button type="submit" disabled={!control || address.trim() === ''}>
           {words.thisAddress}
-        </button>
+        </Button>
       </form>
       <TestResult state={test.state} />
       <ErrorText text={error} />

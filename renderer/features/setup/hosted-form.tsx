@@ -3,6 +3,7 @@ import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -76,15 +77,14 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
           />
           {list !== null && <ModelField {...{ list, chosen }} onChoose={setModel} />}
           <div className="setup-end">
-            <button
+            <Button
               type="submit"
-              className="button"
               data-primary
               disabled={!control || !isAsking || chosen === ''}
               aria-describedby={control ? undefined : READ_ONLY_NOTE}
             >
               {words.save}
-            </button>
+            </Button>
             <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
           </div>
         </>

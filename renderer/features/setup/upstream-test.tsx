@@ -4,7 +4,7 @@ import type { UpstreamTest } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/button.tsx';
 import { useWindow } from '../../window-context.ts';
 
 interface TestButtonProps {

@@ -3,6 +3,7 @@ import type { AddedKey } from '#shared/keys.ts';
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -47,14 +48,13 @@ export function SharingForm({ sharing, hasKeys, view, onChanged }: SharingFormPr
           onKeyName={setKeyName}
         />
       )}
-      <button
+      <Button
         type="submit"
-        className="button"
         data-primary
         disabled={isHeld || isBusy || applying === 'none' || (needsName && keyName.trim() === '')}
       >
         {words.apply[applying]}
-      </button>
+      </Button>
       <ErrorText text={error} />
       <output className="sharing-done">
         {done !== null && <Done done={done} addedKey={added?.key ?? null} />}

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { encode } from 'uqr';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -28,9 +29,7 @@ export function WindowLink({ url }: { readonly url: string }) {
           <CodeLine text={link} what={words.what} />
         </>
       )}
-      <button type="button" className="button" onClick={() => void show()}>
-        {link === null ? words.show : words.again}
-      </button>
+      <Button onClick={() => void show()}>{link === null ? words.show : words.again}</Button>
       <ErrorText text={error} />
     </section>
   );

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'react';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useWindow } from '../../window-context.ts';
 import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 

@@ -2,9 +2,9 @@ import { type FormEvent, useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
 
@@ -83,9 +83,9 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
         }}
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
-      <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>
+      <Button type="submit" data-primary aria-disabled={joining || undefined}>
         {joining ? words.joining : address === null ? words.join : words.joinHost(address.host)}
-      </button>
+      </Button>
       <ErrorText text={error} />
     </form>
   );

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useWindow } from '../../window-context.ts';
 
 interface ModeActionsProps {
