@@ -6,7 +6,7 @@ export const READ_ONLY_NOTE = 'read-only-note';
 /** Says why nothing can be changed here, and how to get control. */
 export function ReadOnlyNote() {
   return (
-    <p className="line-note" id={READ_ONLY_NOTE}>
+    <p className="panel-note" id={READ_ONLY_NOTE}>
       <span>{t.shell.readOnly}</span>
     </p>
   );

@@ -116,7 +116,7 @@ describe('an engine', () => {
   });
 });
 
-describe('orders', () => {
+describe('the modes that are offered', () => {
   const offered = (...[wish, mode]: Parameters<typeof owner>) => {
     const view = agentView({ owner: owner(wish, mode) });
     return [...modeActions(view).map(({ wish: order }) => order), modeNote(view) !== null];

@@ -23,7 +23,7 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
 
-describe('line', () => {
+describe('the upstreams in order', () => {
   test('the first sound upstream serves, and the current ends there', () => {
     const { upstreams, server } = line([upstream('local'), upstream('hosted_a')]);
     expect(server?.report.id).toBe('local');

@@ -23,7 +23,7 @@ interface UpstreamCardProps {
   readonly children: ReactNode;
 }
 
-const words = t.overview.line;
+const words = t.overview.track;
 
 export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: UpstreamCardProps) {
   const { report, condition, flow, inFlight } = upstream;
@@ -32,7 +32,7 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
   const { ewmaTtft } = report.circuit;
   return (
     <li
-      className="station"
+      className="upstream-card"
       data-tone={tone}
       data-flow={flow}
       data-missing={missing || undefined}

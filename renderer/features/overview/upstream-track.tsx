@@ -30,12 +30,12 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   const aimedAt = list.upstreams.find(({ report }) => report.id === settingUp);
   const faults = data.app.demo?.faults;
   return (
-    <section className="panel line-panel" aria-labelledby="line-title">
-      <h2 id="line-title" className="unseen">
-        {t.overview.line.title}
+    <section className="panel track-panel" aria-labelledby="track-title">
+      <h2 id="track-title" className="unseen">
+        {t.overview.track.title}
       </h2>
       <div
-        className="line"
+        className="upstream-track"
         data-moving={list.totalInFlight > 0 || undefined}
         data-unsure={(list.server !== null && !isSure(list.server)) || undefined}
       >
@@ -44,7 +44,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
             <span className="origin-mark" />
             <span className="segment" data-live={list.server !== null || undefined} />
           </div>
-          <p className="origin-name">{t.overview.line.apps}</p>
+          <p className="origin-name">{t.overview.track.apps}</p>
         </div>
         <ol>
           {list.upstreams.map((upstream) => {
@@ -88,8 +88,8 @@ function tallyOf({ outcomes, status }: LiveData, id: UpstreamView['report']['id'
 
 function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Control) {
   const { id } = upstream.report;
-  const reset = { ...t.overview.line.reset, run: () => actions.resetCircuit(id) };
-  const warmUp = { ...t.overview.line.warmUp, run: () => actions.warmUp() };
+  const reset = { ...t.overview.track.reset, run: () => actions.resetCircuit(id) };
+  const warmUp = { ...t.overview.track.warmUp, run: () => actions.warmUp() };
   return [
     ...(isResettable(upstream.report) ? [reset] : []),
     ...(isWarmable(upstream, status) ? [warmUp] : []),
@@ -104,7 +104,7 @@ function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): Provi
 /** Says that this is the demo. */
 function DemoNote() {
   return (
-    <p className="line-note">
+    <p className="panel-note">
       <strong className="demo-badge">{t.overview.demo.badge}</strong>
       <span>{t.overview.demo.text}</span>
     </p>
@@ -131,10 +131,10 @@ function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
-    const name = button.closest('.station')?.querySelector('h3');
+    const name = button.closest('.upstream-card')?.querySelector('h3');
     const refusal = await action.run();
     setOutcome({
-      said: refusal ? '' : t.overview.line.done(label, action.done),
+      said: refusal ? '' : t.overview.track.done(label, action.done),
       error: refusal?.message ?? null,
     });
     // The button disappears on success, so the focus moves to the upstream's name.
@@ -142,7 +142,7 @@ function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
   };
 
   return (
-    <div className="orders">
+    <div className="upstream-actions">
       {offered.map((action) => (
         <ControlButton
           key={action.word}

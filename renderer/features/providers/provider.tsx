@@ -211,7 +211,7 @@ interface ProviderActionsProps {
   readonly onRemoved: () => void;
 }
 
-const actionWords = t.providers.orders;
+const actionWords = t.providers.actions;
 
 function ProviderActions(props: ProviderActionsProps) {
   const { id, name, checking, onVerifying, onRemoved } = props;
@@ -232,7 +232,7 @@ function ProviderActions(props: ProviderActionsProps) {
   };
 
   return (
-    <div className="provider-orders">
+    <div className="provider-actions">
       <ControlButton
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}

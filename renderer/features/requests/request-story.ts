@@ -1,6 +1,6 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
-import { deedText } from '../../text/reason-text.ts';
+import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf } from './attempt-names.ts';
 import { gaveContent, hasDiverged, hedgedCall, skippedUpstreams } from './attempt-text.ts';
@@ -65,7 +65,7 @@ function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
 
 function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
   return skippedUpstreams(row).map(({ upstream, reason }) => ({
-    ...aside(0, words.deed(labels.get(upstream) ?? upstream, deedText(reason))),
+    ...aside(0, words.clause(labels.get(upstream) ?? upstream, predicateText(reason))),
     isFallback: true,
   }));
 }
@@ -82,16 +82,16 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
     const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
-    const text = words.deed(name, isBroken ? words.dropped : deedText(reason));
+    const text = words.clause(name, isBroken ? words.dropped : predicateText(reason));
     return [...led, { ...aside(atMs, text), isFallback }];
   }
   if (firstContentMs === null) {
     const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
-    return isSaid ? led : [...led, aside(atMs, words.deed(name, words.called[cause]))];
+    return isSaid ? led : [...led, aside(atMs, words.clause(name, words.called[cause]))];
   }
   return [
     ...led,
-    { ...aside(firstContentMs, words.deed(name, answerText(attempt, row))), isAnswer: true },
+    { ...aside(firstContentMs, words.clause(name, answerText(attempt, row))), isAnswer: true },
   ];
 }
 
@@ -103,7 +103,7 @@ function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
   const name = nameOf(slow, row, labels);
-  return isWaitedFor ? words.isSlow(name) : words.deed(name, deedText(OUTRUN));
+  return isWaitedFor ? words.isSlow(name) : words.clause(name, predicateText(OUTRUN));
 }
 
 function aside(atMs: number, text: string): Clause {

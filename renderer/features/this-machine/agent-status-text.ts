@@ -26,7 +26,7 @@ const { says } = t.thisMachine;
 const own = t.agentStates;
 const any = t.machineStates;
 
-/** The words for this machine's state: its owner's order first, then what keeps it from serving. */
+/** The words for this machine's state: its owner's mode first, then what keeps it from serving. */
 export function agentWords(view: AgentView, bystander: AgentBystander): AgentWords {
   return (
     ownerWords(view, bystander) ??

@@ -7,7 +7,7 @@ import { useWindow } from '../../window-context.ts';
 
 interface ModeActionsProps {
   readonly view: AgentView;
-  /** Called when an order was accepted; its button disappears. */
+  /** Called when a mode was accepted; its button disappears. */
   readonly onTaken: () => void;
   /** Further buttons. */
   readonly children: ReactNode;
@@ -15,29 +15,29 @@ interface ModeActionsProps {
 
 export function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   const { agent } = useWindow();
-  const [giving, setGiving] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
   const note = modeNote(view);
 
-  const give = async ({ wish, done }: ModeAction): Promise<void> => {
-    if (giving) return;
-    setGiving(true);
+  const choose = async ({ wish, done }: ModeAction): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
     const refusal = await agent.setMode(wish);
-    setGiving(false);
+    setBusy(false);
     setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
     if (!refusal) onTaken();
   };
 
   return (
-    <div className="agent-orders">
-      {modeActions(view).map((order) => (
+    <div className="mode-actions">
+      {modeActions(view).map((action) => (
         <ControlButton
-          key={order.wish}
-          aria-disabled={giving || undefined}
-          onClick={() => void give(order)}
+          key={action.wish}
+          aria-disabled={isBusy || undefined}
+          onClick={() => void choose(action)}
         >
-          {order.word}
-          <span className="unseen">{t.thisMachine.orders.of}</span>
+          {action.word}
+          <span className="unseen">{modes.of}</span>
         </ControlButton>
       ))}
       {children}
@@ -48,19 +48,19 @@ export function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   );
 }
 
-/** A mode that the owner can order now. */
+/** A mode that the owner can choose now. */
 interface ModeAction {
   readonly wish: AgentWish;
   readonly word: string;
   readonly done: string;
 }
 
-const { orders } = t.thisMachine;
-const RESUME: ModeAction = { wish: 'on', ...orders.on };
-const DRAIN: ModeAction = { wish: 'drained', ...orders.drained };
-const PAUSE: ModeAction = { wish: 'paused', ...orders.paused };
+const { modes } = t.thisMachine;
+const RESUME: ModeAction = { wish: 'on', ...modes.on };
+const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
+const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
 
-/** The orders that would change something; none while the agent is leaving. */
+/** The modes that would change something; none while the agent is leaving. */
 export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
   if (mode === 'leaving') return [];
   switch (wish) {
@@ -74,6 +74,6 @@ export function modeActions({ owner: { wish, mode } }: AgentView): readonly Mode
 }
 
 export function modeNote({ owner: { mode, wish } }: AgentView): string | null {
-  if (mode === 'on') return orders.both;
-  return mode === 'draining' && wish !== 'paused' ? orders.pause : null;
+  if (mode === 'on') return modes.both;
+  return mode === 'draining' && wish !== 'paused' ? modes.pause : null;
 }

@@ -93,7 +93,7 @@ function Machine(props: MachineProps) {
     <Frame
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
-      orders={
+      actions={
         <ModeActions {...{ view, onTaken }}>
           <JoinGateway isAsked={props.joining} onTaken={onTaken} />
         </ModeActions>
@@ -112,11 +112,11 @@ function Machine(props: MachineProps) {
 interface FrameProps {
   readonly words: AgentWords;
   readonly title: RefObject<HTMLHeadingElement | null>;
-  readonly orders?: ReactNode;
+  readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-function Frame({ words, title, orders, children }: FrameProps) {
+function Frame({ words, title, actions, children }: FrameProps) {
   const { mark, tone, word, means, what, todo } = words;
   return (
     <section className="panel this-machine" aria-labelledby="this-machine" data-tone={tone}>
@@ -130,7 +130,7 @@ function Frame({ words, title, orders, children }: FrameProps) {
             <strong>{what}</strong> {todo}
           </p>
         </div>
-        {orders}
+        {actions}
       </header>
       {children}
     </section>
