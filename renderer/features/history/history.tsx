@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback, useRef, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import {
   HISTORY_RANGES,
   type HistoryRange,
@@ -149,139 +149,111 @@ function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   return value;
 }
 
-/** Makes a scrolling region without controls reachable by keyboard (axe: scrollable-region-focusable). */
-const FOCUSABLE = { tabIndex: 0 } as const;
+/** The sums of each upstream, machine and model. */
+function PartTable({ report, nameOf }: PartTableProps) {
+  const machineOf = machineNames(report);
+  const rows = report.parts.map(({ upstream, provider, model, figures }) => {
+    const name = nameOf(upstream);
+    const head = provider === null ? name : t.usage.machineOf(name, machineOf(provider));
+    return {
+      key: `${upstream} ${provider} ${model}`,
+      cells: [
+        head,
+        model ?? words.noValue,
+        ...countCells(figures),
+        orNoValue(firstTokenMs(figures), formatDuration),
+        orNoValue(tokensPerSecond(figures), rateText),
+        ...moneyCells(figures, report),
+      ],
+    };
+  });
+  return <FigureTable label={words.byUpstream} columns={words.columns} rows={rows} />;
+}
 
-interface PartsProps {
+interface PartTableProps {
   readonly report: HistoryReport;
   readonly nameOf: (upstream: string) => string;
 }
 
-/** The sums of each upstream, machine and model. */
-function PartTable({ report, nameOf }: PartsProps) {
-  const { parts, currency } = report;
-  const machineOf = machineNames(report);
+/** The sums of each key. */
+function KeyTable({ report }: { readonly report: HistoryReport }) {
+  const rows = report.keys.map(({ key, figures }) => ({
+    key,
+    cells: [key, ...countCells(figures), ...moneyCells(figures, report)],
+  }));
+  return <FigureTable label={words.byKey} columns={words.keyColumns} rows={rows} />;
+}
+
+/** The figures of the charts. */
+function StepTable({ report }: { readonly report: HistoryReport }) {
+  const rows = report.points.toReversed().map(({ at, figures }) => ({
+    key: String(at),
+    cells: [stepText(report, at), ...MEASURES.map(({ of, text }) => orNoValue(of(figures), text))],
+  }));
+  const columns = MEASURES.map(({ id }) => [id, words.measures[id]]);
   return (
-    <FigureTable label={words.byUpstream} columns={words.columns}>
-      {parts.map(({ upstream, provider, model, figures }) => {
-        const first = firstTokenMs(figures);
-        const rate = tokensPerSecond(figures);
-        return (
-          <tr key={`${upstream} ${provider} ${model}`}>
-            <th scope="row">
-              {provider === null
-                ? nameOf(upstream)
-                : t.usage.machineOf(nameOf(upstream), machineOf(provider))}
-            </th>
-            <td className="history-name">{model ?? '–'}</td>
-            <CountCells figures={figures} />
-            <td>{first === null ? words.noValue : formatDuration(first)}</td>
-            <td>{rate === null ? words.noValue : rateText(rate)}</td>
-            <MoneyCells figures={figures} currency={currency} />
-          </tr>
-        );
-      })}
-    </FigureTable>
+    <details className="history-steps">
+      <summary>{words.asTable}</summary>
+      <FigureTable
+        label={words.stepByStep}
+        columns={{ from: words.from, ...Object.fromEntries(columns) }}
+        rows={rows}
+      />
+    </details>
   );
 }
 
-/** The sums of each key. */
-function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
-  return (
-    <FigureTable label={words.byKey} columns={words.keyColumns}>
-      {keys.map(({ key, figures }) => (
-        <tr key={key}>
-          <th scope="row">{key}</th>
-          <CountCells figures={figures} />
-          <MoneyCells figures={figures} currency={currency} />
-        </tr>
-      ))}
-    </FigureTable>
-  );
+function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures) {
+  return [calls, failures, inputTokens, outputTokens].map(formatCount);
+}
+
+function moneyCells({ spentNano, savedNano }: UsageFigures, { currency }: HistoryReport) {
+  return [moneyText(spentNano, currency), moneyText(savedNano, currency)];
+}
+
+function orNoValue(value: number | null, text: (value: number) => string): string {
+  return value === null ? words.noValue : text(value);
 }
 
 interface FigureTableProps {
   readonly label: string;
+  /** Titles by column, from left to right. */
   readonly columns: Readonly<Record<string, string>>;
-  readonly children: ReactNode;
+  /** The first cell is the head of its row. */
+  readonly rows: readonly { readonly key: string; readonly cells: readonly string[] }[];
 }
 
-function FigureTable({ label, columns, children }: FigureTableProps) {
+function FigureTable({ label, columns, rows }: FigureTableProps) {
+  const ids = Object.keys(columns);
+  const classOf = (id: string | undefined) => (id === 'model' ? 'history-name' : undefined);
   return (
+    // A scrolling region without controls is reachable by keyboard (axe: scrollable-region-focusable).
     <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
       <table>
         <thead>
           <tr>
-            {Object.entries(columns).map(([id, column]) => (
-              <th key={id} scope="col" className={id === 'model' ? 'history-name' : undefined}>
-                {column}
+            {ids.map((id) => (
+              <th key={id} scope="col" className={classOf(id)}>
+                {columns[id]}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map(({ key, cells: [head, ...cells] }) => (
+            <tr key={key}>
+              <th scope="row">{head}</th>
+              {cells.map((cell, at) => (
+                <td key={ids[at + 1]} className={classOf(ids[at + 1])}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );
 }
 
-function CountCells({ figures }: { readonly figures: UsageFigures }) {
-  const { calls, failures, inputTokens, outputTokens } = figures;
-  return (
-    <>
-      <td>{formatCount(calls)}</td>
-      <td>{formatCount(failures)}</td>
-      <td>{formatCount(inputTokens)}</td>
-      <td>{formatCount(outputTokens)}</td>
-    </>
-  );
-}
-
-function MoneyCells({
-  figures: { spentNano, savedNano },
-  currency,
-}: {
-  readonly figures: UsageFigures;
-  readonly currency: string;
-}) {
-  return (
-    <>
-      <td>{moneyText(spentNano, currency)}</td>
-      <td>{moneyText(savedNano, currency)}</td>
-    </>
-  );
-}
-
-/** The figures of the charts. */
-function StepTable({ report }: { readonly report: HistoryReport }) {
-  return (
-    <details className="history-steps">
-      <summary>{words.asTable}</summary>
-      <section className="history-scroll" {...FOCUSABLE} aria-label={words.stepByStep}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{words.from}</th>
-              {MEASURES.map(({ id }) => (
-                <th key={id} scope="col">
-                  {words.measures[id]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {report.points.toReversed().map(({ at, figures }) => (
-              <tr key={at}>
-                <th scope="row">{stepText(report, at)}</th>
-                {MEASURES.map(({ id, of, text }) => {
-                  const value = of(figures);
-                  return <td key={id}>{value === null ? '–' : text(value)}</td>;
-                })}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-    </details>
-  );
-}
+const FOCUSABLE = { tabIndex: 0 } as const;

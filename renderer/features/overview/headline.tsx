@@ -79,7 +79,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
 
 /** True while no upstream is set up at all. */
 export function isUnconfigured(list: UpstreamList): boolean {
-  return list.upstreams.every(({ condition }) => condition.kind === 'missing');
+  return !list.upstreams.some(isSetUp);
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */
@@ -94,54 +94,49 @@ function isOff({ condition }: UpstreamView): boolean {
 
 type Sentence = Omit<HeadlineText, 'problems'>;
 
+function say(
+  tone: Tone,
+  { lead = '', subject, rest = '' }: Partial<Sentence> & Pick<Sentence, 'subject'>,
+  ...details: readonly string[]
+): Sentence {
+  return { lead, subject, rest, tone, details };
+}
+
 function withoutServer(upstreams: readonly UpstreamView[]): Sentence {
-  if (upstreams.every(({ condition }) => condition.kind === 'missing')) {
-    return { lead: '', subject: words.bare, rest: '', tone: 'grey', details: [words.bareTodo] };
-  }
+  if (!upstreams.some(isSetUp)) return say('grey', { subject: words.bare }, words.bareTodo);
   const [local] = upstreams;
   if (local?.condition.kind === 'no-provider' && local.condition.cause === 'verifying') {
-    const details = [words.verifyingNote];
-    return { lead: '', subject: local.report.label, rest: words.verifying, tone: 'blue', details };
+    const { label: subject } = local.report;
+    return say('blue', { subject, rest: words.verifying }, words.verifyingNote);
   }
   const [off] = switchedOff(upstreams);
-  if (off) {
-    const details = [`${off.what} ${off.todo}`];
-    return { lead: '', ...words.none, tone: 'red', details };
-  }
-  const resting = upstreams.some(({ condition }) => condition.kind === 'cooling');
-  const details = resting ? words.noneButTried : words.noneAtAll;
-  return { lead: '', ...words.none, tone: 'red', details: [details] };
+  if (off) return say('red', words.none, `${off.what} ${off.todo}`);
+  const isCooling = upstreams.some(({ condition }) => condition.kind === 'cooling');
+  return say('red', words.none, isCooling ? words.noneButTried : words.noneAtAll);
 }
 
 function withServer(server: UpstreamView, { upstreams }: UpstreamList): Sentence {
-  const { label } = server.report;
-  const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
+  const { label: subject, timeoutMs } = server.report;
   switch (server.condition.kind) {
     case 'failing':
-      return { lead: '', subject: label, rest: words.failing, ...red() };
+      return say('red', { subject, rest: words.failing }, words.stillTried);
     case 'down':
-      return { lead: '', subject: label, rest: words.down, ...red() };
+      return say('red', { subject, rest: words.down }, words.stillTried);
     case 'untested':
-      return { lead: '', subject: label, rest: words.untested, ...untested() };
+      return say('grey', { subject, rest: words.untested }, words.untestedTodo);
     case 'probe':
-      return { lead: '', subject: label, rest: words.retried, ...amber() };
-    case 'on-demand':
-      if (server.condition.warmup !== 'ready') return startingSentence(server);
-      break;
+      return say('amber', { subject, rest: words.retried }, words.noOther);
+    case 'on-demand': {
+      const { warmup } = server.condition;
+      if (warmup === 'ready') break;
+      const rest = warmup === 'warming' ? words.starting : words.coldStart;
+      return say('blue', { subject, rest }, words.waits(formatDuration(timeoutMs)));
+    }
     default:
   }
-  const out = before.map(({ report }) => report.label);
-  const rest = words.servingRest(out);
-  const details = detailLines(server, upstreams);
-  return { lead: words.serving, subject: label, rest, tone: 'green', details };
-}
-
-function startingSentence(server: UpstreamView): Sentence {
-  const { label, timeoutMs } = server.report;
-  const details = [words.waits(formatDuration(timeoutMs))];
-  const warming = server.condition.kind === 'on-demand' && server.condition.warmup === 'warming';
-  const rest = warming ? words.starting : words.coldStart;
-  return { lead: '', subject: label, rest, tone: 'blue', details };
+  const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
+  const rest = words.servingRest(before.map(({ report }) => report.label));
+  return say('green', { lead: words.serving, subject, rest }, ...detailLines(server, upstreams));
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -164,18 +159,6 @@ function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): 
 
 function isSetUp({ condition }: UpstreamView): boolean {
   return condition.kind !== 'missing';
-}
-
-function red(): Pick<Sentence, 'tone' | 'details'> {
-  return { tone: 'red', details: [words.stillTried] };
-}
-
-function untested(): Pick<Sentence, 'tone' | 'details'> {
-  return { tone: 'grey', details: [words.untestedTodo] };
-}
-
-function amber(): Pick<Sentence, 'tone' | 'details'> {
-  return { tone: 'amber', details: [words.noOther] };
 }
 
 /** A problem and its remedy. */
