@@ -1,3 +1,4 @@
+import type { FactText } from '../../renderer/ui/facts.tsx';
 import { describe, expect, test } from 'vitest';
 import {
   gatewayOf,
@@ -7,7 +8,6 @@ import {
 import {
   chipText,
   circuitFacts,
-  type Fact,
   type GpuDevice,
   heartbeatAge,
   machineFacts,
@@ -23,7 +23,7 @@ import { agentRecord } from '../support/agent-record.ts';
 import { NOW } from './builders.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
-const valueOf = (facts: readonly Fact[], label: string) =>
+const valueOf = (facts: readonly FactText[], label: string) =>
   facts.find((fact) => fact.label === label)?.value;
 
 describe('facts', () => {

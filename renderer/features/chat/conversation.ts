@@ -1,21 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ChatEnd, ChatEvent, ChatMessage, ChatRoute, SendChat } from '../../api/chat.ts';
 
-/** A conversation in progress. */
-export interface Conversation {
-  readonly turns: readonly Turn[];
-  /** Null: the gateway chooses. */
-  readonly model: string | null;
-  readonly isRunning: boolean;
-  /** An empty name leaves the choice to the gateway. */
-  readonly choose: (model: string) => void;
-  readonly send: (question: string) => Promise<void>;
-  readonly stop: () => void;
-  readonly clear: () => void;
-}
+export type Conversation = ReturnType<typeof useConversation>;
 
-/** Used above the pages, so that an answer continues while another page is shown. */
-export function useConversation(sendChat: SendChat): Conversation {
+/** A conversation in progress. Used above the pages, so that an answer continues while another page is shown. */
+export function useConversation(sendChat: SendChat) {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [model, setModel] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);
@@ -42,10 +31,12 @@ export function useConversation(sendChat: SendChat): Conversation {
 
   return {
     turns,
+    /** Null: the gateway chooses. */
     model,
     isRunning: turns.at(-1)?.end === null,
-    choose: (name) => setModel(name === '' ? null : name),
-    async send(question) {
+    /** An empty name leaves the choice to the gateway. */
+    choose: (name: string) => setModel(name === '' ? null : name),
+    send: async (question: string): Promise<void> => {
       const abort = new AbortController();
       running.current = abort;
       const messages = messagesOf(turns, question);

@@ -8,7 +8,7 @@ import {
 import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';

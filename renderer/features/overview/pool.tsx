@@ -2,7 +2,7 @@ import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { useWindow } from '../../window-context.ts';
 

@@ -8,18 +8,13 @@ import {
   formatMoment,
 } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import type { FactText } from '../../ui/facts.tsx';
 import type { ProviderCircuit } from './provider-standing.ts';
 
 const words = t.providers.facts;
 
 /** Unknown is shown as unknown, never as zero. */
 const UNKNOWN = words.unknown;
-
-/** A label and its value. */
-export interface Fact {
-  readonly label: string;
-  readonly value: string;
-}
 
 type Latencies = StatusReport['stats']['providerLatencies'][string];
 
@@ -55,7 +50,7 @@ export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): s
   return formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
 }
 
-export function machineFacts(provider: Provider): readonly Fact[] {
+export function machineFacts(provider: Provider): readonly FactText[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
   return [
     { label: words.chip, value: provider.chip ?? UNKNOWN },
@@ -76,7 +71,7 @@ export function machineFacts(provider: Provider): readonly Fact[] {
 export function servingFacts(
   provider: Provider,
   latencies: Latencies | undefined,
-): readonly Fact[] {
+): readonly FactText[] {
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
   return [
     { label: words.model, value: provider.current_model ?? words.none },
@@ -98,7 +93,7 @@ export function servingFacts(
   ];
 }
 
-export function networkFacts(provider: Provider, serverNow: number): readonly Fact[] {
+export function networkFacts(provider: Provider, serverNow: number): readonly FactText[] {
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
     { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
@@ -228,7 +223,7 @@ const circuitWords = t.providers.circuit;
 export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,
-): readonly Fact[] {
+): readonly FactText[] {
   if (!circuit) return [{ label: circuitWords.state, value: circuitWords.unused }];
   const at = (time: string | null): string =>
     time === null ? circuitWords.never : formatMoment(Date.parse(time), serverNow);

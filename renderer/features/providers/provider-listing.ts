@@ -89,13 +89,13 @@ export function summaryOf(entries: readonly ProviderEntry[]): string {
   });
 }
 
-type Placed = Pick<ProviderEntry, 'provider' | 'standing' | 'name'>;
+type ColumnEntry = Pick<ProviderEntry, 'provider' | 'standing' | 'name'>;
 
 /** A column of the list of machines, by which the list can be sorted. */
 interface ProviderColumn extends ColumnWords {
-  readonly value: (entry: Placed, serverNow: number) => string;
+  readonly value: (entry: ColumnEntry, serverNow: number) => string;
   /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
-  readonly key: (entry: Placed) => number | string;
+  readonly key: (entry: ColumnEntry) => number | string;
 }
 
 interface ColumnWords {

@@ -3,7 +3,7 @@ import type { Check, Provider, ProviderEvent, Verification } from '#shared/provi
 import type { StatusReport } from '#shared/status.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Facts } from './facts.tsx';
+import { Facts } from '../../ui/facts.tsx';
 import {
   circuitFacts,
   machineFacts,

@@ -49,7 +49,7 @@ export function Provider({ id }: ProviderProps) {
     );
   }
   return (
-    <Known
+    <Machine
       {...{ id, provider, serverNow, again }}
       history={value === null ? [] : value.history}
       note={value?.note ?? null}
@@ -57,7 +57,7 @@ export function Provider({ id }: ProviderProps) {
   );
 }
 
-interface KnownProps extends ProviderProps {
+interface MachineProps extends ProviderProps {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
   /** Null until it has been read. */
@@ -66,7 +66,7 @@ interface KnownProps extends ProviderProps {
   readonly again: () => void;
 }
 
-function Known(props: KnownProps) {
+function Machine(props: MachineProps) {
   const { id, provider, serverNow, again, history } = props;
   const { data, control, registry, agent } = useWindow();
   const { stats } = data.status;

@@ -14,7 +14,7 @@ import type { RequestPage } from '#shared/request-page.ts';
 import { queryOf, type Requests, REQUESTS_PER_PAGE } from '../../api/requests.ts';
 import { useReading } from '../../ui/use-reading.ts';
 
-interface Wanted {
+interface KeptRequestsQuery {
   readonly filter: RequestFilter;
   readonly by: Narrowing;
   readonly feed: readonly RequestRow[];
@@ -22,14 +22,8 @@ interface Wanted {
   readonly revision: number;
 }
 
-interface Kept {
-  readonly kept: KeptRequests;
-  /** Reads a page of older requests, if there are any. */
-  readonly readOlder: () => void;
-}
-
 /** The kept requests that match a filter: the newest, read again as requests arrive, and older ones on demand. */
-export function useKeptRequests(api: Requests, { filter, by, feed, revision }: Wanted): Kept {
+export function useKeptRequests(api: Requests, { filter, by, feed, revision }: KeptRequestsQuery) {
   const query = queryOf(filter, by);
   const read = useCallback(async () => {
     const answer = await api.readPage(query, null);
@@ -58,6 +52,7 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: W
     );
   }, [api, query, kept]);
 
+  /** Reads a page of older requests, if there are any. */
   const readOlderSoon = useCallback(() => void readOlder(), [readOlder]);
   return { kept: state.query === query ? kept : NOTHING_READ, readOlder: readOlderSoon };
 }

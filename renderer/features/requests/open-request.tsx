@@ -7,7 +7,7 @@ import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
 import { AttemptTable } from './attempt-table.tsx';
@@ -100,16 +100,7 @@ function noteOn({
 }
 
 /** The next newer and next older request in the list; null at its ends. */
-interface Neighbours {
-  readonly newer: string | null;
-  readonly older: string | null;
-}
-
-export function neighboursOf(
-  rows: readonly RequestRow[],
-  startedAt: number | null,
-  id: string,
-): Neighbours {
+export function neighboursOf(rows: readonly RequestRow[], startedAt: number | null, id: string) {
   const at = rows.findIndex((row) => row.id === id);
   if (at >= 0) return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
   if (startedAt === null) return { newer: null, older: null };
@@ -124,7 +115,7 @@ interface RequestDialogProps {
   readonly row: RequestRow | null;
   /** Why the request is unknown; null while it is being read. */
   readonly note: string | null;
-  readonly neighbours: Neighbours;
+  readonly neighbours: ReturnType<typeof neighboursOf>;
   readonly labels: Labels;
   readonly version: string;
   readonly serverNow: number;
@@ -259,18 +250,10 @@ function noUpstream({ state }: RequestRow): string {
 
 type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
 
-export interface OpenDetails {
-  /** The page to render: the one behind the details if they are open. */
-  readonly page: Route;
-  readonly id: string | null;
-  readonly open: (id: string) => void;
-  /** Replaces the open request with another. */
-  readonly go: (id: string) => void;
-  readonly close: () => void;
-}
+export type OpenDetails = ReturnType<typeof useOpenRequest>;
 
 /** The details of a request have their own address and lie over the page on which they were opened. */
-export function useOpenRequest(route: Route): OpenDetails {
+export function useOpenRequest(route: Route) {
   const requests: RequestsRoute =
     route.page === 'requests' ? route : { page: 'requests', filter: 'all' };
   const { request: id, ...list } = requests;
@@ -290,11 +273,13 @@ export function useOpenRequest(route: Route): OpenDetails {
     location.hash = hashOf({ ...latest.current, request: next });
   }, []);
   return {
+    /** The page to render: the one behind the details if they are open. */
     page: isOpen ? behind : route,
     id: id ?? null,
     open,
-    go: (next) => location.replace(hashOf({ ...list, request: next })),
-    close() {
+    /** Replaces the open request with another. */
+    go: (next: string) => location.replace(hashOf({ ...list, request: next })),
+    close: () => {
       if (!isOpen) return;
       if (wasOpenedHere.current) history.back();
       else location.replace(listHash);

@@ -110,15 +110,11 @@ function useActiveRow(
   return { active, activate };
 }
 
-interface Drawn {
-  readonly first: number;
-  readonly last: number;
-  readonly active: number;
-  readonly count: number;
-}
-
 /** The rows to render: the visible ones and the active one, which would otherwise lose the focus. */
-function drawnRows(rows: readonly RequestRow[], { first, last, active, count }: Drawn) {
+function drawnRows(
+  rows: readonly RequestRow[],
+  { first, last, active, count }: Readonly<Record<'first' | 'last' | 'active' | 'count', number>>,
+) {
   return rows
     .slice(0, count)
     .map((row, index) => ({ row, index }))
@@ -198,17 +194,8 @@ const RequestLine = memo(function RequestLine({
   );
 });
 
-interface HeldRows {
-  readonly shown: readonly RequestRow[];
-  /** Number of new rows that are not shown yet. */
-  readonly waiting: number;
-}
-
 /** The rows on the page with their newest data: none is removed or moved, and only older ones are added, at the end. */
-export function holdRows(
-  held: readonly RequestRow[] | null,
-  rows: readonly RequestRow[],
-): HeldRows {
+export function holdRows(held: readonly RequestRow[] | null, rows: readonly RequestRow[]) {
   if (held === null) return { shown: rows, waiting: 0 };
   const current = new Map(rows.map((row) => [row.id, row]));
   const isSame = held.every((row) => (current.get(row.id) ?? row) === row);

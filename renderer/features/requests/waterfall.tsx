@@ -150,13 +150,13 @@ function gapsOf(spans: readonly Span[]): readonly Gap[] {
   });
 }
 
-interface Drawn {
+interface WaterfallParts {
   readonly row: RequestRow;
   readonly attempts: readonly AttemptRow[];
   readonly labels: Labels;
 }
 
-function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | null {
+function wordsAfter(index: number, { row, attempts, labels }: WaterfallParts): string | null {
   const attempt = attempts[index];
   if (attempt?.reason === OUTRUN) return reasonText(OUTRUN);
   if (attempt?.firstContentMs === null) return null;

@@ -142,7 +142,7 @@ function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
         {t.settings.save.save}
       </Button>
       <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
-        {outcome ? words(outcome, atField) : dirty && t.settings.save.unsaved}
+        {outcome ? outcomeText(outcome, atField) : dirty && t.settings.save.unsaved}
       </output>
       <Button type="reset" data-idle={!dirty || undefined}>
         {t.settings.save.discard}
@@ -151,7 +151,7 @@ function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
   );
 }
 
-function words(outcome: SaveOutcome, atField: boolean): string {
+function outcomeText(outcome: SaveOutcome, atField: boolean): string {
   switch (outcome.kind) {
     case 'saving':
       return t.settings.save.saving;
@@ -173,17 +173,11 @@ type SaveOutcome =
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'refused' } & Refusal);
 
-interface Saving {
-  readonly outcome: SaveOutcome | null;
-  /** Resolves with true once saved; after a refusal the field at fault gets the focus. */
-  readonly save: (drafts: Drafts) => Promise<boolean>;
-  readonly forget: () => void;
-}
-
 /** Saves a section, one attempt at a time. */
-function useSaving(section: Section, onSave: (tree: object) => Promise<Refusal | null>): Saving {
+function useSaving(section: Section, onSave: (tree: object) => Promise<Refusal | null>) {
   const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
 
+  /** Resolves with true once saved; after a refusal the field at fault gets the focus. */
   const save = async (drafts: Drafts): Promise<boolean> => {
     if (outcome?.kind === 'saving') return false;
     if (!isDirty(drafts, section)) {

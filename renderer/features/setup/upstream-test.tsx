@@ -54,20 +54,14 @@ export function TestResult({ state, isBrief = false }: TestResultProps) {
   );
 }
 
-interface Testing {
-  /** Null before the first test. */
-  readonly state: TestState | null;
-  /** Resolves with true if the upstream has answered. */
-  readonly run: () => Promise<boolean>;
-  readonly clear: () => void;
-}
-
-export function useTest(id: UpstreamId): Testing {
+export function useTest(id: UpstreamId) {
   const { testUpstream } = useWindow().actions;
+  // Null before the first test.
   const [state, setState] = useState<TestState | null>(null);
   return {
     state,
-    async run() {
+    /** Resolves with true if the upstream has answered. */
+    run: async (): Promise<boolean> => {
       setState({ kind: 'running' });
       const answer = await testUpstream(id);
       setState(

@@ -31,17 +31,13 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
   );
 }
 
-interface AgentProblems {
-  /** Problems of the agent's ports, gateway, engine, clock or files, which prevent requests. */
-  readonly own: readonly AgentProblem[];
-  /** Problems of drivers and their tools; the machine may serve anyway. */
-  readonly tools: readonly AgentProblem[];
-}
-
 const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the agent']);
 
-/** Separates the agent's own problems from those of tools. */
-export function agentProblems({ problems }: Pick<AgentView, 'problems'>): AgentProblems {
+/**
+ * Separates the problems of the agent's own parts, which prevent requests, from those of drivers and their tools, with
+ * which the machine may serve.
+ */
+export function agentProblems({ problems }: Pick<AgentView, 'problems'>) {
   const isOwn = ({ tool }: AgentProblem): boolean => OWN_PARTS.has(tool);
   return {
     own: problems.filter(isOwn),
