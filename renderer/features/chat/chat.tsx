@@ -6,6 +6,7 @@ import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf } from '../requests/attempt-names.ts';
@@ -188,11 +189,7 @@ const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps
       )}
       {text !== '' && <p className="turn-answer">{text}</p>}
       {waiting !== null && <p className="quiet">{waiting}</p>}
-      {end?.kind === 'failed' && (
-        <p className="error-text" role="alert">
-          {end.message}
-        </p>
-      )}
+      <ErrorText text={end?.kind === 'failed' ? end.message : null} />
       {end?.kind === 'stopped' && <p className="quiet">{t.chat.stopped}</p>}
       {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
       {by !== null && (

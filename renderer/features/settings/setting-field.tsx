@@ -5,7 +5,7 @@ import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Switch } from '../../ui/switch.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
-import type { Choice, Field, Section } from './settings-table.ts';
+import type { Field, Section } from './settings-table.ts';
 
 interface SettingFieldProps {
   readonly field: Field;
@@ -91,16 +91,26 @@ function Input(props: PartProps & { readonly noteId: string }) {
     return <textarea {...common} rows={2} onChange={({ target }) => onDraft(target.value)} />;
   }
   if (field.kind === 'choice') {
-    const { choices } = field;
     const chosen = chosenOf(field, draft);
     return (
-      <ChoiceField
-        {...{ choices, chosen, noteId }}
+      <select
         id={field.path}
-        invalid={error !== null}
+        value={chosen}
         disabled={held || disabled}
-        onChange={onDraft}
-      />
+        aria-invalid={error !== null}
+        aria-describedby={noteId}
+        onChange={({ target }) => onDraft(target.value)}
+      >
+        {/* Another version may have saved a value that is unknown here. */}
+        {!field.choices.some(({ value }) => value === chosen) && (
+          <option value={chosen}>{chosen}</option>
+        )}
+        {field.choices.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
     );
   }
   const unit = unitOf(field, text);
@@ -147,39 +157,6 @@ function Note({ field, draft, error, held }: PartProps) {
       ? [words.goesBack, later]
       : [hintOf(field, draft), hidden && draft === undefined ? words.keepsHidden : '', later];
   return parts.filter((part) => part !== '').join(' ');
-}
-
-interface ChoiceFieldProps {
-  readonly id: string;
-  readonly choices: readonly Choice[];
-  readonly chosen: string;
-  readonly noteId: string;
-  readonly invalid: boolean;
-  readonly disabled: boolean;
-  readonly onChange: (value: string) => void;
-}
-
-function ChoiceField(props: ChoiceFieldProps) {
-  const { id, choices, chosen, noteId, invalid, disabled, onChange } = props;
-  const isKnown = choices.some(({ value }) => value === chosen);
-  return (
-    <select
-      id={id}
-      value={chosen}
-      disabled={disabled}
-      aria-invalid={invalid}
-      aria-describedby={noteId}
-      onChange={({ target }) => onChange(target.value)}
-    >
-      {/* Another version may have saved a value that is unknown here. */}
-      {!isKnown && <option value={chosen}>{chosen}</option>}
-      {choices.map(({ value, label }) => (
-        <option key={value} value={value}>
-          {label}
-        </option>
-      ))}
-    </select>
-  );
 }
 
 const { summary } = words;

@@ -5,6 +5,7 @@ import { completeAddress } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import {
@@ -65,18 +66,14 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
           void put(completeAddress(address));
         }}
       >
-        <label className="setup-field">
-          <span>{engines.length > 0 ? words.orAnother : words.address}</span>
-          <input
-            value={address}
-            placeholder={words.example}
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            disabled={!control}
-            onChange={({ target }) => setAddress(target.value)}
-          />
-        </label>
+        <TextField
+          label={engines.length > 0 ? words.orAnother : words.address}
+          value={address}
+          placeholder={words.example}
+          inputMode="url"
+          disabled={!control}
+          onChange={setAddress}
+        />
         <Button type="submit" disabled={!control || address.trim() === ''}>
           {words.thisAddress}
         </Button>

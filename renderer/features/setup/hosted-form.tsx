@@ -6,6 +6,7 @@ import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useWindow } from '../../window-context.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
@@ -111,32 +112,27 @@ interface AccessFieldsProps {
 }
 
 function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: AccessFieldsProps) {
+  const keyLabel = preset.key === 'optional' ? words.optionalKey : words.key;
   const note = useId();
   return (
     <>
       {preset.baseUrl === null && (
-        <label className="setup-field">
-          <span>{words.baseUrl}</span>
-          <input
-            value={address}
-            placeholder={preset.example}
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={({ target }) => onAddress(target.value)}
-          />
-        </label>
-      )}
-      <label className="setup-field">
-        <span>{preset.key === 'optional' ? words.optionalKey : words.key}</span>
-        <input
-          type="password"
-          value={apiKey}
-          autoComplete="new-password"
-          aria-describedby={note}
-          onChange={({ target }) => onKey(target.value)}
+        <TextField
+          label={words.baseUrl}
+          value={address}
+          placeholder={preset.example}
+          inputMode="url"
+          onChange={onAddress}
         />
-      </label>
+      )}
+      <TextField
+        label={keyLabel}
+        type="password"
+        value={apiKey}
+        autoComplete="new-password"
+        aria-describedby={note}
+        onChange={onKey}
+      />
       <p className="quiet" id={note}>
         {preset.keysAt !== '' && words.keysAt(<code>{preset.keysAt}</code>)}
         {words.keptHere(baseUrl === '' ? words.thisAddress : <code>{baseUrl}</code>)}
@@ -209,20 +205,8 @@ function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
   }
   return (
     <>
-      {list.kind === 'failed' && (
-        <p className="error-text" role="alert">
-          {list.message}
-        </p>
-      )}
-      <label className="setup-field">
-        <span>{t.setup.model}</span>
-        <input
-          value={chosen}
-          autoComplete="off"
-          spellCheck={false}
-          onChange={({ target }) => onChoose(target.value)}
-        />
-      </label>
+      <ErrorText text={list.kind === 'failed' ? list.message : null} />
+      <TextField label={t.setup.model} value={chosen} onChange={onChoose} />
     </>
   );
 }
