@@ -33,7 +33,7 @@ export function Shortcuts() {
         <Go key={key} letter={key} hash={hash} />
       ))}
       {isOpen && (
-        <Modal title={keyboard.title} closing={t.shell.close} onClose={() => setIsOpen(false)}>
+        <Modal title={keyboard.title} onClose={() => setIsOpen(false)}>
           <dl className="shortcuts">
             {ROWS.map(({ keys, text }) => (
               <div key={text}>

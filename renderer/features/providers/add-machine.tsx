@@ -36,7 +36,7 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
 
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
-    <Modal title={t.joining.title} closing={t.shell.close} onClose={onClose}>
+    <Modal title={t.joining.title} onClose={onClose}>
       <JoinWarning note={note} certain={enrollment !== null} />
       {enrollment ? (
         <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />

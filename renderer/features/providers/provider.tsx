@@ -9,7 +9,7 @@ import { t } from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { ConfirmDialog } from '../../ui/modal.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
@@ -242,16 +242,14 @@ function ProviderActions(props: ProviderActionsProps) {
       <ControlButton onClick={() => setAsking(true)}>{actionWords.remove}</ControlButton>
       <ErrorText text={error} />
       {asking && (
-        <Modal
+        <ConfirmDialog
           title={actionWords.removeTitle(name)}
-          closing={t.shell.cancel}
+          action={actionWords.removeNow(name)}
+          onConfirm={() => void remove()}
           onClose={() => setAsking(false)}
         >
-          <p className="modal-text">{actionWords.removeText}</p>
-          <Button data-danger onClick={() => void remove()}>
-            {actionWords.removeNow(name)}
-          </Button>
-        </Modal>
+          {actionWords.removeText}
+        </ConfirmDialog>
       )}
     </div>
   );

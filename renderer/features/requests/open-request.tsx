@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Fact } from '../../ui/facts.tsx';
+import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
 import { AttemptTable } from './attempt-table.tsx';
@@ -25,13 +26,15 @@ interface OpenRequestProps {
   readonly onEnd?: () => void;
 }
 
-/** The details of the open request, if any. */
+/** The details of the open request, if any, updated while it runs. */
 export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) {
   const { data, now, requests } = useWindow();
   const { id } = details;
+  const serverNow = now + data.skewMs;
   const isOpen = (row: RequestRow) => row.id === id;
   const inList = rows.find(isOpen);
   const { row, note } = useOneRequest(requests, id, inList ?? data.requests.find(isOpen));
+  const names = labelsWith(row, labels);
 
   // Its neighbours are known once the list reaches back to it.
   const isAtEnd = id !== null && (inList === undefined || inList === rows.at(-1));
@@ -40,18 +43,46 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
   }, [isAtEnd, onEnd]);
 
   if (id === null) return null;
+  const { newer, older } = neighboursOf(rows, row?.startedAt ?? null, id);
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    const to = key === 'ArrowLeft' || key === 'k' ? newer : null;
+    const next = key === 'ArrowRight' || key === 'j' ? older : to;
+    if (next !== null) details.go(next);
+  };
   return (
-    <RequestDialog
-      {...{ id, row, note }}
-      neighbours={neighboursOf(rows, row?.startedAt ?? null, id)}
-      labels={labelsWith(row, labels)}
-      version={data.app.version}
-      serverNow={now + data.skewMs}
-      onGo={details.go}
+    <Modal
+      title={row === null ? words.title : <Title row={row} serverNow={serverNow} />}
+      nav={
+        <>
+          <Step word={words.newer} to={newer} onGo={details.go} />
+          <Step word={words.older} to={older} onGo={details.go} />
+        </>
+      }
       onClose={details.close}
-    />
+      onKeyDown={onKeyDown}
+    >
+      {row === null ? (
+        <p className="story">{note ?? words.reading}</p>
+      ) : (
+        <Details row={row} labels={names} elapsedMs={elapsedOf(row, serverNow)} />
+      )}
+      <h3>{words.id}</h3>
+      <CodeLine text={id} what={words.theId} />
+      {row !== null && (
+        <p className="bug-report">
+          <CopyButton
+            text={bugReportOf(row, names, data.app.version)}
+            what={words.report}
+            isNamed
+          />{' '}
+          <span className="quiet">{words.reportNote}</span>
+        </p>
+      )}
+    </Modal>
   );
 }
+
+const words = t.requestDetails;
 
 interface OneRequest {
   readonly row: RequestRow | null;
@@ -109,72 +140,6 @@ export function neighboursOf(rows: readonly RequestRow[], startedAt: number | nu
   return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
 }
 
-interface RequestDialogProps {
-  readonly id: string;
-  /** Null while unknown. */
-  readonly row: RequestRow | null;
-  /** Why the request is unknown; null while it is being read. */
-  readonly note: string | null;
-  readonly neighbours: ReturnType<typeof neighboursOf>;
-  readonly labels: Labels;
-  readonly version: string;
-  readonly serverNow: number;
-  readonly onGo: (id: string) => void;
-  readonly onClose: () => void;
-}
-
-const words = t.requestDetails;
-
-/** The details of one request, updated while it runs. */
-function RequestDialog(props: RequestDialogProps) {
-  const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
-  const { newer, older } = neighbours;
-  const onKeyDown = ({ key }: KeyboardEvent) => {
-    const to = key === 'ArrowLeft' || key === 'k' ? newer : null;
-    const next = key === 'ArrowRight' || key === 'j' ? older : to;
-    if (next !== null) onGo(next);
-  };
-  return (
-    <dialog
-      ref={dialog}
-      className="dialog"
-      aria-labelledby="dialog-title"
-      closedby="any"
-      onClose={onClose}
-      onKeyDown={onKeyDown}
-    >
-      <header>
-        <h2 id="dialog-title">
-          {row === null ? words.title : words.titleAt(formatMoment(row.startedAt, serverNow))}
-          {row !== null && <OutcomePill row={row} elapsedMs={elapsedOf(row, serverNow)} />}
-        </h2>
-        <form method="dialog" className="dialog-nav">
-          <Step word={words.newer} to={newer} onGo={onGo} />
-          <Step word={words.older} to={older} onGo={onGo} />
-          <Button type="submit">{t.shell.close}</Button>
-        </form>
-      </header>
-      {row === null ? (
-        <p className="story">{note ?? words.reading}</p>
-      ) : (
-        <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
-      )}
-      <h3>{words.id}</h3>
-      <CodeLine text={id} what={words.theId} />
-      {row !== null && (
-        <p className="bug-report">
-          <CopyButton text={bugReportOf(row, labels, version)} what={words.report} isNamed />{' '}
-          <span className="quiet">{words.reportNote}</span>
-        </p>
-      )}
-    </dialog>
-  );
-}
-
 interface StepProps {
   readonly word: string;
   readonly to: string | null;
@@ -195,12 +160,15 @@ interface DetailsProps {
   readonly elapsedMs: number;
 }
 
-function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
-  const { tone, word } = outcomeWords(row, elapsedMs);
+function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNow: number }) {
+  const { tone, word } = outcomeWords(row, elapsedOf(row, serverNow));
   return (
-    <span className="pill" data-tone={tone}>
-      {word}
-    </span>
+    <>
+      {words.titleAt(formatMoment(row.startedAt, serverNow))}
+      <span className="pill" data-tone={tone}>
+        {word}
+      </span>
+    </>
   );
 }
 

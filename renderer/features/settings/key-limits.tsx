@@ -65,7 +65,7 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
     else setError(refusal.message);
   };
   return (
-    <Modal title={words.title(named.name)} closing={t.shell.close} onClose={onClose}>
+    <Modal title={words.title(named.name)} onClose={onClose}>
       <p className="modal-text">{words.text}</p>
       <form
         className="limit-form"

@@ -5,7 +5,7 @@ import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { ConfirmDialog } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { KeyLimitDialog, KeyLimitList, standingOf } from './key-limits.tsx';
@@ -82,35 +82,17 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
         />
       )}
       {revoking !== null && (
-        <RevokeDialog
-          name={revoking}
-          isLast={isLastKey(list)}
-          onRevoke={() => void revoke(revoking)}
+        <ConfirmDialog
+          title={words.revokeTitle(revoking)}
+          action={words.revokeNow(revoking)}
+          onConfirm={() => void revoke(revoking)}
           onClose={() => setRevoking(null)}
-        />
+        >
+          {words.revokeText}
+          {isLastKey(list) && words.revokeLast}
+        </ConfirmDialog>
       )}
     </details>
-  );
-}
-
-interface RevokeDialogProps {
-  readonly name: string;
-  readonly isLast: boolean;
-  readonly onRevoke: () => void;
-  readonly onClose: () => void;
-}
-
-function RevokeDialog({ name, isLast, onRevoke, onClose }: RevokeDialogProps) {
-  return (
-    <Modal title={words.revokeTitle(name)} closing={t.shell.cancel} onClose={onClose}>
-      <p className="modal-text">
-        {words.revokeText}
-        {isLast && words.revokeLast}
-      </p>
-      <Button data-danger onClick={onRevoke}>
-        {words.revokeNow(name)}
-      </Button>
-    </Modal>
   );
 }
 

@@ -17,7 +17,7 @@ export function SetupDialog({ id, label: nameNow, onClose }: SetupDialogProps) {
   const [label] = useState(nameNow);
   const hosted = HOSTED_IDS.find((each) => each === id);
   return (
-    <Modal title={t.setup.title(label)} closing={t.shell.close} onClose={onClose}>
+    <Modal title={t.setup.title(label)} onClose={onClose}>
       <div className="setup-dialog">
         {hosted === undefined ? <EngineChoice /> : <HostedForm id={hosted} />}
       </div>

@@ -29,7 +29,7 @@ export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
     <>
       <ControlButton onClick={() => setClicked(true)}>{words.open}</ControlButton>
       {open && (
-        <Modal title={words.title} closing={t.shell.close} onClose={close}>
+        <Modal title={words.title} onClose={close}>
           <JoinForm
             onJoined={() => {
               close();
