@@ -1,7 +1,18 @@
-import * as rows from './request-builders.ts';
+import { handedOver, predicted, sixteen } from './request-builders.ts';
 import { expect, test } from 'vitest';
-import { matchesFilter } from '#shared/request-filter.ts';
+import type { RequestRow } from '#shared/live.ts';
+import { countsOf, facetsOf, matchesFilter } from '#shared/request-filter.ts';
+import { pageOf } from '../../main/gateway/usage/request-pages.ts';
+import { REQUESTS_PER_PAGE } from '../../renderer/api/requests.ts';
 import { browserName } from '../../renderer/features/about/browsers.tsx';
+import {
+  allCounts,
+  type KeptRequests,
+  NOTHING_READ,
+  together,
+  withNewest,
+  withOlder,
+} from '../../renderer/features/requests/kept-requests.ts';
 import { neighboursOf } from '../../renderer/features/requests/open-request.tsx';
 import { holdRows } from '../../renderer/features/requests/request-list.tsx';
 import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
@@ -31,13 +42,13 @@ test('each ended request is under one filter beside All, a resumed one under Fel
     filters.filter((name) => matchesFilter(row, name));
   expect(under(request('a'))).toEqual(['first-choice']);
   expect(under(request('a', { fallbackReason: 'local=unreachable' }))).toEqual(['fell-back']);
-  expect(under(rows.handedOver())).toEqual(['fell-back']);
-  expect(under(rows.sixteen())).toEqual(['failed']);
+  expect(under(handedOver())).toEqual(['fell-back']);
+  expect(under(sixteen())).toEqual(['failed']);
   expect(under(request('a', { state: 'cancelled' }))).toEqual([]);
 });
 
 test('requests are found by upstream, machine, model, reason and words', () => {
-  const row = rows.predicted();
+  const row = predicted();
   expect(matchesFilter(row, 'all', { machine: 'prv_aaaa1111', reason: 'outrun' })).toBe(true);
   expect(matchesFilter(row, 'all', { upstream: 'local', model: 'qwen3', text: 'PREDICT' })).toBe(
     true,
@@ -99,4 +110,73 @@ test('a browser has a name that tells it apart', () => {
   const edge =
     'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0';
   expect(browserName(edge)).toBe('Edge on Windows');
+});
+
+/** Requests from one number up to another, newest first, all of them kept. */
+function rowsTo(last: number, first = 0): readonly RequestRow[] {
+  const numbers = Array.from({ length: last - first + 1 }, (_, index) => last - index);
+  return numbers.map((n) => request(`r${n}`, { startedAt: NOW + n }));
+}
+
+const page = (rows: readonly RequestRow[], before: number | null = null) =>
+  pageOf(rows, { filter: 'all', by: {}, before, limit: REQUESTS_PER_PAGE });
+
+const readNewest = (kept: KeptRequests, rows: readonly RequestRow[]) =>
+  withNewest(kept, page(rows), rows.slice(0, 100), {});
+
+function readOlder(kept: KeptRequests, rows: readonly RequestRow[]) {
+  return withOlder(kept, page(rows, kept.rows.at(-1)?.startedAt ?? null));
+}
+
+const idsOf = ({ rows }: KeptRequests) => rows.map(({ id }) => id);
+
+test('page by page all that is kept is read, each request once', () => {
+  const rows = rowsTo(549);
+  let kept = readNewest(NOTHING_READ, rows);
+  expect([kept.rows.length, kept.isComplete]).toEqual([200, false]);
+  while (!kept.isComplete) kept = readOlder(kept, rows);
+  expect(idsOf(kept)).toEqual(rows.map(({ id }) => id));
+});
+
+test('pages have no gap between requests that began at the same time', () => {
+  const rows = rowsTo(300).map((row) => ({ ...row, startedAt: NOW + (row.startedAt - NOW) / 100 }));
+  const whole = rows.map((row) => ({ ...row, startedAt: Math.floor(row.startedAt) }));
+  const kept = readOlder(readNewest(NOTHING_READ, whole), whole);
+  expect(new Set(idsOf(kept)).size).toBe(301);
+});
+
+test('the newest, read again, join up with what was read before, and rows stay the same objects', () => {
+  const rows = rowsTo(449);
+  const before = readOlder(readNewest(NOTHING_READ, rows), rows);
+  const after = readNewest(before, rowsTo(499));
+  expect(idsOf(after)).toEqual(rowsTo(499, 51).map(({ id }) => id));
+  expect(after.rows[60]).toBe(before.rows[10]);
+});
+
+test('where more came than a page holds, the list begins anew rather than with a gap', () => {
+  const before = readNewest(NOTHING_READ, rowsTo(449));
+  const after = readNewest(before, rowsTo(949));
+  expect(idsOf(after)).toEqual(rowsTo(949, 750).map(({ id }) => id));
+  expect(after.isComplete).toBe(false);
+});
+
+test('an hour of requests leaves no more in the page than the gateway keeps', () => {
+  let kept = NOTHING_READ;
+  for (let last = 199; last < 4_000; last += 150) {
+    kept = readNewest(kept, rowsTo(last, Math.max(0, last - 500)));
+  }
+  expect(kept.rows.length).toBeLessThanOrEqual(2_200);
+});
+
+test('the counts are of all that is kept, those of the feed counted as they are now', () => {
+  const rows = rowsTo(299);
+  const kept = readNewest(NOTHING_READ, rows);
+  const feed = [request('new', { startedAt: NOW + 500 }), ...rows.slice(0, 100)];
+  expect(allCounts(countsOf(feed, {}), kept).all).toBe(301);
+  expect(together(feed, kept.rows)).toHaveLength(201);
+});
+
+test('a facet that is chosen still offers its other values', () => {
+  const rows = [request('a', { model: 'qwen3' }), request('b', { model: 'llama' })];
+  expect(facetsOf(rows, 'all', { model: 'qwen3' }).model).toEqual(['llama', 'qwen3']);
 });
