@@ -17,18 +17,10 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
   const { data, now, actions } = useWindow();
   const { turns, model, isRunning } = conversation;
   const { value: models } = useReading(actions.readModels, null, null);
-  const [draft, setDraft] = useState('');
   const input = useRef<HTMLTextAreaElement>(null);
   const labels = labelsOf(data.status.upstreams);
   const waiting = waitingText(data, { labels, now, userAgent: navigator.userAgent });
   useEndInView(turns);
-
-  const send = (): void => {
-    const question = draft.trim();
-    if (question === '' || isRunning) return;
-    setDraft('');
-    void conversation.send(question);
-  };
 
   return (
     <section className="chat" aria-labelledby="chat-title">
@@ -65,15 +57,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
           />
         ))}
       </div>
-      <Composer
-        {...{ input, draft, isRunning }}
-        onDraft={setDraft}
-        onSend={send}
-        onStop={() => {
-          conversation.stop();
-          input.current?.focus();
-        }}
-      />
+      <Composer input={input} conversation={conversation} />
     </section>
   );
 }
@@ -120,16 +104,24 @@ function waitingText(
 
 interface ComposerProps {
   readonly input: RefObject<HTMLTextAreaElement | null>;
-  readonly draft: string;
-  readonly isRunning: boolean;
-  readonly onDraft: (draft: string) => void;
-  readonly onSend: () => void;
-  readonly onStop: () => void;
+  readonly conversation: Conversation;
 }
 
 /** The message field; Enter sends, Shift+Enter starts a new line. */
-function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
+function Composer({ input, conversation }: ComposerProps) {
+  const { isRunning, send, stop } = conversation;
+  const [draft, setDraft] = useState('');
   useEffect(() => input.current?.focus(), [input]);
+  const onSend = (): void => {
+    const question = draft.trim();
+    if (question === '' || isRunning) return;
+    setDraft('');
+    void send(question);
+  };
+  const onStop = (): void => {
+    stop();
+    input.current?.focus();
+  };
   return (
     <form
       className="composer"
@@ -145,7 +137,7 @@ function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: Composer
         rows={2}
         aria-label={t.chat.message}
         placeholder={t.chat.message}
-        onChange={({ target }) => onDraft(target.value)}
+        onChange={({ target }) => setDraft(target.value)}
         onKeyDown={(event) => {
           // While an input method is composing, Enter accepts its suggestion.
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;

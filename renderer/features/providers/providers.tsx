@@ -85,12 +85,7 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
   );
 }
 
-interface HeadProps {
-  readonly says: string;
-  readonly onAdd: () => void;
-}
-
-function Head({ says, onAdd }: HeadProps) {
+function Head({ says, onAdd }: { readonly says: string; readonly onAdd: () => void }) {
   const { control } = useWindow();
   return (
     <div className="providers-head">
@@ -126,14 +121,9 @@ function Machines(props: MachinesProps) {
     () => (filter === 'all' ? named : named.filter((entry) => matchesGroup(entry, filter))),
     [named, filter],
   );
-  const onText = (next: string): void => onView({ ...view, text: next });
   return (
     <>
-      <ProviderFilters
-        {...{ filter, text, sort, onText }}
-        onSort={(next) => onView({ ...view, sort: next })}
-        entries={named}
-      />
+      <ProviderFilters {...{ filter, view, onView }} entries={named} />
       <section className="panel" aria-label={t.providers.label}>
         {shown.length > 0 ? (
           <ProviderList
@@ -142,7 +132,7 @@ function Machines(props: MachinesProps) {
             {...{ sort, serverNow, opened }}
           />
         ) : (
-          <NoMatch text={text} onClear={() => onText('')} />
+          <NoMatch text={text} onClear={() => onView({ ...view, text: '' })} />
         )}
       </section>
       {unread > 0 && <p className="quiet">{t.providers.filters.unread(unread)}</p>}
@@ -196,18 +186,12 @@ function NoProviders() {
   );
 }
 
-interface ProviderFiltersProps {
+interface ProviderFiltersProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView'> {
   readonly entries: readonly ProviderEntry[];
-  readonly filter: ProviderFilter;
-  readonly text: string;
-  readonly sort: ColumnId;
-  readonly onText: (text: string) => void;
-  readonly onSort: (sort: ColumnId) => void;
 }
 
 /** The state filter is part of the URL. */
-function ProviderFilters(props: ProviderFiltersProps) {
-  const { entries, filter, text, sort, onText, onSort } = props;
+function ProviderFilters({ entries, filter, view, onView }: ProviderFiltersProps) {
   return (
     <search className="provider-filters">
       <nav className="filters" aria-label={t.providers.filters.label}>
@@ -231,16 +215,16 @@ function ProviderFilters(props: ProviderFiltersProps) {
         placeholder={t.providers.filters.placeholder}
         autoComplete="off"
         spellCheck={false}
-        value={text}
-        onChange={({ target }) => onText(target.value)}
+        value={view.text}
+        onChange={({ target }) => onView({ ...view, text: target.value })}
       />
       <label className="provider-sort">
         {t.providers.sortBy}
         <select
-          value={sort}
+          value={view.sort}
           onChange={({ target }) => {
             const chosen = COLUMN_IDS.find((known) => known === target.value);
-            if (chosen !== undefined) onSort(chosen);
+            if (chosen !== undefined) onView({ ...view, sort: chosen });
           }}
         >
           {COLUMN_IDS.map((known) => (

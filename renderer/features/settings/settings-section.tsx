@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
-import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { t } from '../../text/t.ts';
@@ -97,7 +97,20 @@ export function SettingsSection(props: SettingsSectionProps) {
         </div>
         <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
         {section.upstream !== null && isSetUp && (
-          <UpstreamTestBar id={section.upstream} {...{ dirty, testing }} />
+          <div className="section-test">
+            {/* A test would use the saved values, not unsaved input. */}
+            <Button
+              disabled={!control || dirty || testing.state?.kind === 'running'}
+              onClick={() => void testing.run()}
+            >
+              {t.settings.test}
+            </Button>
+            {testing.state === null ? (
+              <p className="quiet">{costHint(section.upstream)}</p>
+            ) : (
+              <TestResult state={testing.state} />
+            )}
+          </div>
         )}
       </form>
     </details>
@@ -204,29 +217,4 @@ const TESTED_KEYS: readonly string[] = ['baseUrl', 'apiKey', 'model', 'headers']
 function isTestedOnSave({ id, upstream }: Section, drafts: Drafts): boolean {
   if (upstream === null || upstream === 'ondemand') return false;
   return TESTED_KEYS.some((key) => drafts[`${id}.${key}`] !== undefined);
-}
-
-interface UpstreamTestProps {
-  readonly id: UpstreamId;
-  /** True while input is unsaved: a test would use the saved values. */
-  readonly dirty: boolean;
-  readonly testing: Pick<ReturnType<typeof useTest>, 'run' | 'state'>;
-}
-
-/** The end of an upstream's section: tests what is saved. */
-function UpstreamTestBar({ id, dirty, testing }: UpstreamTestProps) {
-  const { control } = useWindow();
-  const isIdle = control && !dirty && testing.state?.kind !== 'running';
-  return (
-    <div className="section-test">
-      <Button disabled={!isIdle} onClick={() => void testing.run()}>
-        {t.settings.test}
-      </Button>
-      {testing.state === null ? (
-        <p className="quiet">{costHint(id)}</p>
-      ) : (
-        <TestResult state={testing.state} />
-      )}
-    </div>
-  );
 }
