@@ -72,12 +72,7 @@ function Total({ label, all, own }: TotalProps) {
   );
 }
 
-interface GatewayProps {
-  readonly gateway: Member;
-  readonly isOwn: boolean;
-}
-
-function Gateway({ gateway, isOwn }: GatewayProps) {
+function Gateway({ gateway, isOwn }: { readonly gateway: Member; readonly isOwn: boolean }) {
   const { now } = useWindow();
   const { host, version, seen_ms: seenMs, behind } = gateway;
   const isSilent = seenMs > SILENT_MS;

@@ -117,13 +117,8 @@ export function SettingsSection(props: SettingsSectionProps) {
   );
 }
 
-interface ServiceChoiceProps {
-  readonly id: HostedId;
-  readonly label: string;
-}
-
 /** Sets up an upstream as in the first run: a service, its key, a model from its list, and a test. */
-function ServiceChoice({ id, label }: ServiceChoiceProps) {
+function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: string }) {
   const { control } = useWindow();
   const [isOpen, setIsOpen] = useState(false);
   return (

@@ -7,13 +7,8 @@ import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/button.tsx';
 import { useWindow } from '../../window-context.ts';
 
-interface TestButtonProps {
-  readonly id: UpstreamId;
-  readonly label: string;
-}
-
 /** Makes one real call to the upstream and shows the result. */
-export function TestButton({ id, label }: TestButtonProps) {
+export function TestButton({ id, label }: { readonly id: UpstreamId; readonly label: string }) {
   const { state, run } = useTest(id);
   return (
     <>

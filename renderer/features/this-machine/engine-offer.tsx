@@ -6,14 +6,10 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { useWindow } from '../../window-context.ts';
 import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 
-interface EngineOfferProps {
-  readonly address: string;
-}
-
 const words = t.thisMachine.offer;
 
 /** Offers to make Local use an engine that no gateway can verify. */
-export function EngineOffer({ address }: EngineOfferProps) {
+export function EngineOffer({ address }: { readonly address: string }) {
   const { data, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
   const place = useRef<HTMLDivElement>(null);
