@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
 import type { Drafts } from './draft.ts';
@@ -46,11 +46,11 @@ export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
       </div>
       {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
-        <section className="panel empty" role="alert">
-          <h2>{words.unreadable}</h2>
-          <p>{settings.message}</p>
-          <Button onClick={() => void readSettings()}>{t.shell.tryAgain}</Button>
-        </section>
+        <Unreadable
+          what={words.subject}
+          message={settings.message}
+          onRetry={() => void readSettings()}
+        />
       )}
       {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
       {settings.kind === 'read' && (
