@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react';
-import { Shortcuts } from './ui/shortcuts.tsx';
-import { Header } from './ui/header.tsx';
 import type { Switchyard } from './api/switchyard.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
-import { t } from './text/t.ts';
+import { type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
-import { routeOf, type Route } from './route.ts';
+import { t } from './text/t.ts';
+import { Button } from './ui/button.tsx';
+import { Header } from './ui/header.tsx';
+import { Shortcuts } from './ui/shortcuts.tsx';
 
 /** The whole page: connecting, locked or live. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
@@ -31,17 +32,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
       >
         {notice !== null && <Notice text={notice} />}
         {data ? (
-          <Live
-            {...{ data, route, control, settings }}
-            frozenAt={lostSince}
-            actions={switchyard.control}
-            registry={switchyard.providers}
-            agent={switchyard.agent}
-            sendChat={switchyard.sendChat}
-            access={switchyard.access}
-            history={switchyard.history}
-            requests={switchyard.requests}
-          />
+          <Live {...{ switchyard, data, route, control, settings }} frozenAt={lostSince} />
         ) : (
           <p className="connecting">
             {lostSince === null ? t.shell.connecting : t.shell.noConnection}
@@ -85,9 +76,7 @@ function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
         <strong>{t.shell.lost.since(formatClock(since))}</strong> {hasData && t.shell.lost.stale}
         {t.shell.lost.retrying}
       </p>
-      <button type="button" className="button" onClick={onRetry}>
-        {t.shell.lost.retry}
-      </button>
+      <Button onClick={onRetry}>{t.shell.lost.retry}</Button>
     </div>
   );
 }

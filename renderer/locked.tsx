@@ -1,8 +1,9 @@
 import { type FormEvent, useState } from 'react';
+import { t } from './text/t.ts';
+import { Button } from './ui/button.tsx';
 import { CodeLine } from './ui/code-line.tsx';
 import { ErrorText } from './ui/error-text.tsx';
-import { Logo } from './ui/logo.tsx';
-import { t } from './text/t.ts';
+import { Logo } from './ui/header.tsx';
 
 interface LockedProps {
   readonly notice: string | null;
@@ -28,9 +29,9 @@ export function Locked({ notice, onUnlock }: LockedProps) {
           {t.shell.locked.key}
           <input name="key" type="password" autoComplete="off" required />
         </label>
-        <button type="submit" className="button" data-primary>
+        <Button type="submit" data-primary>
           {t.shell.locked.open}
-        </button>
+        </Button>
       </form>
       <ErrorText text={problem} />
       <p>{t.shell.locked.control}</p>

@@ -1,12 +1,12 @@
 import { assertNever } from '#shared/assert.ts';
-import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
-import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
 import {
   FACETS,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
+import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
+import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-standing.ts';
 
 export type Route =
   | { readonly page: 'overview' }
@@ -94,3 +94,13 @@ export function hashOf(route: Route): string {
       return assertNever(route, 'route');
   }
 }
+
+/** The pages in the order of their tabs; the number of each is its key. */
+export const TABS = [
+  { page: 'overview', hash: hashOf({ page: 'overview' }) },
+  { page: 'chat', hash: hashOf({ page: 'chat' }) },
+  { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
+  { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
+  { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
+] as const;

@@ -129,6 +129,8 @@ export interface LiveSnapshot {
   /** Requests in progress per upstream. */
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
   readonly sightings: Readonly<Record<UpstreamId, Sighting>>;
+  /** The upstream expected to answer the next request; null if there is none. */
+  readonly next: UpstreamId | null;
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
@@ -142,6 +144,7 @@ export interface LiveDelta {
   readonly status?: StatusReport;
   readonly inFlight?: Readonly<Record<UpstreamId, number>>;
   readonly sightings?: Readonly<Record<UpstreamId, Sighting>>;
+  readonly next?: UpstreamId | null;
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];
   readonly app?: AppInfo;

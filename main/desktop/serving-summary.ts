@@ -8,7 +8,7 @@ export type MachineMode = AgentView['owner']['mode'] | null;
 /** The part of the live state that the tray shows. */
 export type TrayFacts = Pick<
   LiveSnapshot,
-  'status' | 'inFlight' | 'sightings' | 'app' | 'providers'
+  'status' | 'inFlight' | 'sightings' | 'next' | 'app' | 'providers'
 > & {
   readonly machine: MachineMode;
 };
@@ -51,6 +51,7 @@ export function foldFacts(
     status: changed.status ?? facts.status,
     inFlight: changed.inFlight ?? facts.inFlight,
     sightings: changed.sightings ?? facts.sightings,
+    next: changed.next === undefined ? facts.next : changed.next,
     app: changed.app ?? facts.app,
     ...(providers === undefined ? {} : { providers }),
     machine,
@@ -95,7 +96,7 @@ function howItServes(
   permitted: readonly UpstreamReport[],
   facts: TrayFacts,
 ): readonly [TrayShape, string] {
-  const server = nextServer(permitted, facts);
+  const server = permitted.find(({ id }) => id === facts.next);
   if (server !== undefined && isFailing(server, facts)) {
     const isDown = facts.sightings[server.id].kind === 'failed' && !server.circuit.consecutiveFails;
     const how = isDown ? 'is down' : 'is failing';
@@ -122,15 +123,6 @@ const HALTED = {
 export function isConfigured({ id, baseUrl }: UpstreamReport, { local }: StatusReport): boolean {
   if (baseUrl !== null) return true;
   return id === 'local' && local.verified_count + local.pending_count + local.failed_count > 0;
-}
-
-/** As in the window: the first that is not known to fail, otherwise the first that can serve. */
-function nextServer(
-  permitted: readonly UpstreamReport[],
-  facts: TrayFacts,
-): UpstreamReport | undefined {
-  const able = permitted.filter((upstream) => canServe(upstream, facts.status));
-  return able.find((upstream) => !isFailing(upstream, facts)) ?? able[0];
 }
 
 /** Whether its last request or check failed. */

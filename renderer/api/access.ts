@@ -1,5 +1,4 @@
-import { createCaller, type Answer } from './call.ts';
-import type { Client, Refusal } from './client.ts';
+import { type Caller, type Client, partOf } from './client.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** A browser that keeps control across restarts. */
@@ -18,45 +17,39 @@ export interface AboutGateway {
   readonly uptimeSeconds: number;
 }
 
-/** Remembered browsers, the log and the diagnostics. */
-export interface Access {
-  readonly about: () => Promise<Answer<AboutGateway>>;
-  readonly browsers: () => Promise<Answer<readonly RememberedBrowser[]>>;
-  /** Resolves with an error message, or null. */
-  readonly remember: (name: string) => Promise<string | null>;
-  readonly forget: (id: string) => Promise<Refusal | null>;
-  /** Null if the log is not written to a file. */
-  readonly logs: () => Promise<Answer<readonly string[] | null>>;
-  /** Everything for a bug report, as a ZIP archive; secrets are masked by the gateway. */
-  readonly diagnostics: () => Promise<Blob>;
-}
-
 const DIAGNOSTICS = ['about', 'status', 'settings', 'agent', 'providers'] as const;
 
-export function createAccess(client: Client, answered: () => void): Access {
-  const { call, order } = createCaller(client, answered);
-  const logs: Access['logs'] = async () => {
-    const answer = await call('/api/v1/logs');
-    if (!answer.ok) return answer;
-    const { lines } = answer.value as { readonly lines: readonly string[] | null };
-    return { ok: true, value: lines };
-  };
+export type Access = ReturnType<typeof createAccess>;
+
+/** Remembered browsers, the log and the diagnostics. */
+export function createAccess(
+  client: Pick<Client, 'remember'>,
+  { call, act }: Caller,
+  answered: () => void,
+) {
+  /** Null if the log is not written to a file. */
+  const logs = async () =>
+    partOf(
+      await call<{ readonly lines: readonly string[] | null }>('/api/v1/logs'),
+      ({ lines }) => lines,
+    );
   return {
-    about: async () => (await call('/api/v1/about')) as Answer<AboutGateway>,
-    async browsers() {
-      const answer = await call('/api/v1/browsers');
-      if (!answer.ok) return answer;
-      const { data } = answer.value as { readonly data: readonly RememberedBrowser[] };
-      return { ok: true, value: data };
-    },
-    async remember(name) {
+    about: () => call<AboutGateway>('/api/v1/about'),
+    browsers: async () =>
+      partOf(
+        await call<{ readonly data: readonly RememberedBrowser[] }>('/api/v1/browsers'),
+        ({ data }) => data,
+      ),
+    /** Resolves with an error message, or null. */
+    remember: async (name: string): Promise<string | null> => {
       const problem = await client.remember(name);
       answered();
       return problem;
     },
-    forget: (id) => order(`/api/v1/browsers/${encodeURIComponent(id)}`, { method: 'DELETE' }),
+    forget: (id: string) => act(`/api/v1/browsers/${encodeURIComponent(id)}`, { method: 'DELETE' }),
     logs,
-    async diagnostics() {
+    /** Everything for a bug report, as a ZIP archive; secrets are masked by the gateway. */
+    diagnostics: async (): Promise<Blob> => {
       const parts = DIAGNOSTICS.map(async (part): Promise<ZipEntry> => {
         const answer = await call(`/api/v1/${part}`);
         const said = answer.ok ? answer.value : answer.refusal.message;

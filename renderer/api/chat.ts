@@ -1,14 +1,14 @@
 import { visible } from '#shared/visible.ts';
-import { NO_ANSWER, refusalOf, type Client } from './client.ts';
-import { createSseReader } from './sse.ts';
 import { t } from '../text/t.ts';
+import { type Client, NO_ANSWER, refusalOf } from './client.ts';
+import { createSseReader } from './sse.ts';
 
 export interface ChatMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
 
-export interface ChatCall {
+interface ChatCall {
   /** Null: the gateway chooses. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];

@@ -16,24 +16,10 @@ interface ClientEdges {
 
 type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** Calls the gateway, with the token of the control session if there is one. */
-export interface Client {
-  /** True while the client has the token of a session or of a remembered browser. */
-  hasSession: () => boolean;
-  /** Sends the token; if it is refused, drops it and repeats the call without it. */
-  request: (path: string, init?: RequestInit) => Promise<Response>;
-  /** Exchanges a single-use code for a session; resolves with an error message, or null. */
-  redeem: (code: string) => Promise<string | null>;
-  /** Asks the gateway to remember this browser; resolves with an error message, or null. */
-  remember: (name: string) => Promise<string | null>;
-  /** Deletes the persistent token from this browser. */
-  forgetHere: () => void;
-  /** Reads with an API key from now on; resolves with an error message, or null. */
-  unlock: (key: string) => Promise<string | null>;
-}
+export type Client = ReturnType<typeof createClient>;
 
-/** Tokens are kept only in the given storages. */
-export function createClient({ fetch, storage, standing = storage }: ClientEdges): Client {
+/** Calls the gateway, with the token of the control session if there is one. Tokens are kept only in the given storages. */
+export function createClient({ fetch, storage, standing = storage }: ClientEdges) {
   const send = (path: string, init: RequestInit, token: string | null): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (token) headers.set('Authorization', `Bearer ${token}`);
@@ -45,62 +31,55 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
     { store: standing, name: BROWSER_KEY },
   ];
 
-  const request: Client['request'] = async (path, init = {}) => {
+  /** The token in a gateway's answer, stored; resolves with an error message, or null. */
+  async function stored(answering: Promise<Response>, store: Store, name: string) {
+    try {
+      const response = await answering;
+      if (!response.ok) return (await refusalOf(response)).message;
+      const { token } = (await response.json()) as { readonly token?: unknown };
+      if (typeof token !== 'string') return t.shell.errors.noSession;
+      store.setItem(name, token);
+      return null;
+    } catch {
+      return NO_ANSWER.message;
+    }
+  }
+
+  /** Sends the token; if it is refused, drops it and repeats the call without it. */
+  async function request(path: string, init?: RequestInit): Promise<Response> {
     for (const { store, name } of control) {
       const token = store.getItem(name);
       if (token === null) continue;
-      const response = await send(path, init, token);
+      const response = await send(path, init ?? {}, token);
       if (response.status !== 401) return response;
       store.removeItem(name);
       await response.body?.cancel();
     }
-    return send(path, init, storage.getItem(API_KEY));
-  };
-
-  const redeem: Client['redeem'] = async (code) => {
-    try {
-      const response = await send('/api/v1/sessions', jsonBody('POST', { code }), null);
-      if (!response.ok) return (await refusalOf(response)).message;
-      const answer = (await response.json()) as { readonly token?: unknown };
-      if (typeof answer.token !== 'string') return t.shell.errors.noSession;
-      storage.setItem(TOKEN_KEY, answer.token);
-      return null;
-    } catch {
-      return NO_ANSWER.message;
-    }
-  };
-
-  const remember: Client['remember'] = async (name) => {
-    try {
-      const response = await request('/api/v1/browsers', jsonBody('POST', { name }));
-      if (!response.ok) return (await refusalOf(response)).message;
-      const { token } = (await response.json()) as { readonly token: string };
-      standing.setItem(BROWSER_KEY, token);
-      return null;
-    } catch {
-      return NO_ANSWER.message;
-    }
-  };
-
-  const unlock: Client['unlock'] = async (key) => {
-    try {
-      const response = await send('/api/v1/status', {}, key);
-      await response.body?.cancel();
-      if (response.status === 401) return t.shell.errors.wrongKey;
-      storage.setItem(API_KEY, key);
-      return null;
-    } catch {
-      return NO_ANSWER.message;
-    }
-  };
+    return send(path, init ?? {}, storage.getItem(API_KEY));
+  }
 
   return {
+    /** True while the client has the token of a session or of a remembered browser. */
     hasSession: () => control.some(({ store, name }) => store.getItem(name) !== null),
     request,
-    redeem,
-    remember,
-    forgetHere: () => standing.removeItem(BROWSER_KEY),
-    unlock,
+    /** Exchanges a single-use code for a session; resolves with an error message, or null. */
+    redeem: (code: string) =>
+      stored(send('/api/v1/sessions', jsonBody('POST', { code }), null), storage, TOKEN_KEY),
+    /** Asks the gateway to remember this browser; resolves with an error message, or null. */
+    remember: (name: string) =>
+      stored(request('/api/v1/browsers', jsonBody('POST', { name })), standing, BROWSER_KEY),
+    /** Reads with an API key from now on; resolves with an error message, or null. */
+    unlock: async (key: string): Promise<string | null> => {
+      try {
+        const response = await send('/api/v1/status', {}, key);
+        await response.body?.cancel();
+        if (response.status === 401) return t.shell.errors.wrongKey;
+        storage.setItem(API_KEY, key);
+        return null;
+      } catch {
+        return NO_ANSWER.message;
+      }
+    },
   };
 }
 
@@ -137,3 +116,53 @@ export async function refusalOf(response: Response): Promise<Refusal> {
     return { message: fallback, param: null };
   }
 }
+
+/** `status` is null if there was no response. */
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal; readonly status: number | null };
+
+export type Caller = ReturnType<typeof createCaller>;
+
+/** Calls whose failures are values; `answered` is called after each response, because a 401 ends the session. */
+export function createCaller(client: Pick<Client, 'request'>, answered: () => void) {
+  /** The raw response; null if there was none. */
+  async function send(path: string, init?: RequestInit): Promise<Response | null> {
+    try {
+      const response = await client.request(path, init);
+      answered();
+      return response;
+    } catch {
+      return null;
+    }
+  }
+  async function call<T>(path: string, init?: RequestInit): Promise<Answer<T>> {
+    return answerOf<T>(await send(path, init));
+  }
+  /** A call whose only result is success or a refusal. */
+  async function act(path: string, init: RequestInit): Promise<Refusal | null> {
+    const answer = await call(path, init);
+    return answer.ok ? null : answer.refusal;
+  }
+  return { send, call, act };
+}
+
+/** Reads a response to its end; its shape is the gateway's word. */
+export async function answerOf<T>(response: Response | null): Promise<Answer<T>> {
+  if (!response) return { ok: false, refusal: NO_ANSWER, status: null };
+  const { status } = response;
+  if (!response.ok) return { ok: false, refusal: await refusalOf(response), status };
+  try {
+    const text = await response.text();
+    return { ok: true, value: (text === '' ? null : parseVisible(text)) as T };
+  } catch {
+    return { ok: false, refusal: UNREADABLE, status };
+  }
+}
+
+/** The part of an answer that is wanted. */
+export function partOf<T, P>(answer: Answer<T>, part: (value: T) => P): Answer<P> {
+  return answer.ok ? { ok: true, value: part(answer.value) } : answer;
+}
+
+const UNREADABLE: Refusal = { message: t.shell.errors.brokenAnswer, param: null };

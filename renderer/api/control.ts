@@ -1,30 +1,10 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import { createCaller, type Answer } from './call.ts';
-import { createKeys, type Keys } from './keys.ts';
-import { jsonBody, type Client, type Refusal } from './client.ts';
-import { createSharing, type SharingApi } from './sharing.ts';
+import type { Sharing, SharingChanged } from '#shared/sharing.ts';
+import { type Caller, type Client, jsonBody, partOf, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
-
-/** Each action resolves with the gateway's error message, or null. */
-export interface Control {
-  setFault: (id: UpstreamId, fault: DemoFault) => Promise<Refusal | null>;
-  resetCircuit: (id: UpstreamId) => Promise<Refusal | null>;
-  warmUp: () => Promise<Refusal | null>;
-  /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
-  testUpstream: (id: UpstreamId) => Promise<Answer<UpstreamTest>>;
-  /** Lists the models at an address, with a key that need not be saved. */
-  listModels: (id: UpstreamId, source: ModelSource) => Promise<Answer<readonly string[]>>;
-  /** Lists the models that apps may name, over all upstreams. */
-  readModels: () => Promise<Answer<readonly string[]>>;
-  /** Does nothing without a session. */
-  readSettings: () => Promise<void>;
-  /** Makes all changes of the tree or none. */
-  saveSettings: (tree: object) => Promise<Refusal | null>;
-  readonly keys: Keys;
-  readonly sharing: SharingApi;
-}
 
 export interface ModelSource {
   readonly baseUrl: string;
@@ -32,59 +12,88 @@ export interface ModelSource {
   readonly apiKey: string;
 }
 
-interface ControlListener {
-  /** Called after every answer, because it may have ended the session. */
-  readonly answered: () => void;
-  readonly settings: (settings: SettingsState) => void;
-}
+/** What changes the gateway; actions resolve with its refusal, or null. */
+export type Control = ReturnType<typeof createControl>;
 
 export function createControl(
-  client: Pick<Client, 'hasSession' | 'request'>,
-  listener: ControlListener,
-): Control {
+  { hasSession }: Pick<Client, 'hasSession'>,
+  { call, act }: Caller,
+  onSettings: (settings: SettingsState) => void,
+) {
   let saves = 0;
-
-  const { call, order } = createCaller(client, listener.answered);
-  const show = (view: unknown): void =>
-    listener.settings({ kind: 'read', view: view as SettingsView });
-
+  const show = (view: SettingsView): void => onSettings({ kind: 'read', view });
   return {
-    keys: createKeys({ call, order }),
+    keys: createKeys({ call, act }),
     sharing: createSharing({ call }),
-    setFault: (id, fault) => order(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
-    resetCircuit: (id) => order(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
-    warmUp: () => order('/api/v1/warmup', { method: 'POST' }),
-    async testUpstream(id) {
-      const answer = await call(`/api/v1/upstreams/${id}/test`, { method: 'POST' });
-      return answer.ok ? { ok: true, value: answer.value as UpstreamTest } : answer;
+    setFault: (id: UpstreamId, fault: DemoFault) =>
+      act(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
+    resetCircuit: (id: UpstreamId) => act(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
+    warmUp: () => act('/api/v1/warmup', { method: 'POST' }),
+    /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
+    testUpstream: (id: UpstreamId) =>
+      call<UpstreamTest>(`/api/v1/upstreams/${id}/test`, { method: 'POST' }),
+    /** Lists the models at an address, with a key that need not be saved. */
+    listModels: async (id: UpstreamId, source: ModelSource) => {
+      const path = `/api/v1/upstreams/${id}/models`;
+      return partOf(
+        await call<{ readonly models: readonly string[] }>(path, jsonBody('POST', source)),
+        ({ models }) => models,
+      );
     },
-    async listModels(id, source) {
-      const answer = await call(`/api/v1/upstreams/${id}/models`, jsonBody('POST', source));
-      if (!answer.ok) return answer;
-      const { models } = answer.value as { readonly models: readonly string[] };
-      return { ok: true, value: models };
-    },
-    async readModels() {
-      const answer = await call('/v1/models');
-      if (!answer.ok) return answer;
-      const { data } = answer.value as { readonly data: readonly { readonly id: string }[] };
-      return { ok: true, value: data.map(({ id }) => id) };
-    },
-    async readSettings() {
-      if (!client.hasSession()) return;
+    /** Lists the models that apps may name, over all upstreams. */
+    readModels: async () =>
+      partOf(
+        await call<{ readonly data: readonly { readonly id: string }[] }>('/v1/models'),
+        ({ data }): readonly string[] => data.map(({ id }) => id),
+      ),
+    /** Does nothing without a session. */
+    readSettings: async (): Promise<void> => {
+      if (!hasSession()) return;
       const savesBefore = saves;
-      const answer = await call('/api/v1/settings', { method: 'GET' });
+      const answer = await call<SettingsView>('/api/v1/settings', { method: 'GET' });
       // The answer to a save in the meantime is newer.
       if (saves !== savesBefore) return;
       if (answer.ok) show(answer.value);
-      else listener.settings({ kind: 'unreadable', message: answer.refusal.message });
+      else onSettings({ kind: 'unreadable', message: answer.refusal.message });
     },
-    async saveSettings(tree) {
-      const answer = await call('/api/v1/settings', jsonBody('PATCH', tree));
+    /** Makes all changes of the tree or none. */
+    saveSettings: async (tree: object): Promise<Refusal | null> => {
+      const answer = await call<SettingsView>('/api/v1/settings', jsonBody('PATCH', tree));
       if (!answer.ok) return answer.refusal;
       saves += 1;
       show(answer.value);
       return null;
     },
+  };
+}
+
+const KEYS = '/api/v1/keys';
+
+/** The named keys of apps. */
+function createKeys({ call, act }: Pick<Caller, 'call' | 'act'>) {
+  const pathOf = (name: string) => `${KEYS}/${encodeURIComponent(name)}`;
+  return {
+    list: () => call<KeyList>(KEYS),
+    add: (name: string) => call<AddedKey>(KEYS, jsonBody('POST', { name })),
+    /** Null removes a limit. */
+    limit: (name: string, limits: Readonly<Record<string, number | null>>) =>
+      act(pathOf(name), jsonBody('PATCH', { limits })),
+    revoke: (name: string) => act(pathOf(name), { method: 'DELETE' }),
+  };
+}
+
+const SHARING = '/api/v1/sharing';
+
+/** The addresses at which the gateway listens. */
+function createSharing({ call }: Pick<Caller, 'call'>) {
+  return {
+    read: () => call<Sharing>(SHARING),
+    /** Creates a link to the window that works once. */
+    newLink: async () =>
+      partOf(
+        await call<{ readonly link: string }>('/api/v1/sessions/codes', { method: 'POST' }),
+        ({ link }) => link,
+      ),
+    change: (host: string) => call<SharingChanged>(SHARING, jsonBody('PUT', { host })),
   };
 }

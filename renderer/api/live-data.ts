@@ -1,20 +1,14 @@
-import type { OutcomeCounts } from '#shared/live.ts';
 import type {
   LiveDelta,
   LiveEvent,
   LiveSnapshot,
+  OutcomeCounts,
   ProvidersSummary,
   RequestRow,
 } from '#shared/live.ts';
 
 /** The last known state, with the times needed to carry its clocks forward. */
-export interface LiveData {
-  readonly status: LiveSnapshot['status'];
-  readonly inFlight: LiveSnapshot['inFlight'];
-  readonly sightings: LiveSnapshot['sightings'];
-  /** Newest first. */
-  readonly requests: readonly RequestRow[];
-  readonly app: LiveSnapshot['app'];
+export interface LiveData extends Omit<LiveSnapshot, 'kind' | 'providers' | 'outcomes'> {
   /** Null if the gateway does not send it. */
   readonly providers: ProvidersSummary | null;
   readonly outcomes: OutcomeCounts | null;
@@ -32,43 +26,26 @@ export function applyEvent(data: LiveData | null, event: LiveEvent, now: number)
   return data && applyDelta(data, event, now);
 }
 
-function fromSnapshot(snapshot: LiveSnapshot, now: number): LiveData {
-  const {
-    status,
-    inFlight,
-    sightings,
-    requests,
-    app,
-    providers = null,
-    outcomes = null,
-  } = snapshot;
-  const skewMs = Date.parse(status.timestamp) - now;
+function fromSnapshot(event: LiveSnapshot, now: number): LiveData {
+  const { kind: _, ...snapshot } = event;
   return {
-    status,
-    inFlight,
-    sightings,
-    requests,
-    app,
-    providers,
-    outcomes,
+    ...snapshot,
+    providers: snapshot.providers ?? null,
+    outcomes: snapshot.outcomes ?? null,
     receivedAt: now,
     statusAt: now,
-    skewMs,
+    skewMs: Date.parse(snapshot.status.timestamp) - now,
   };
 }
 
 function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
+  const { kind: _, upsert, remove, ...changed } = delta;
   return {
     ...data,
-    status: delta.status ?? data.status,
-    inFlight: delta.inFlight ?? data.inFlight,
-    sightings: delta.sightings ?? data.sightings,
-    app: delta.app ?? data.app,
-    providers: delta.providers ?? data.providers,
-    outcomes: delta.outcomes ?? data.outcomes,
-    requests: mergeRows(data.requests, delta.upsert, delta.remove),
+    ...changed,
+    requests: mergeRows(data.requests, upsert, remove),
     receivedAt: now,
-    statusAt: delta.status ? now : data.statusAt,
+    statusAt: changed.status ? now : data.statusAt,
   };
 }
 

@@ -1,35 +1,26 @@
 import type { RequestRow } from '#shared/live.ts';
 import type { Narrowing, RequestFilter } from '#shared/request-filter.ts';
 import type { RequestPage } from '#shared/request-page.ts';
-import { createCaller, type Answer } from './call.ts';
-import type { Client } from './client.ts';
-
-/** The requests that the gateway keeps, which are more than its feed shows. */
-export interface Requests {
-  /** `query`: from `queryOf`; `before` null for the newest. */
-  readonly readPage: (query: string, before: number | null) => Promise<Answer<RequestPage>>;
-  readonly readOne: (id: string) => Promise<Answer<RequestRow>>;
-}
+import type { Caller } from './client.ts';
 
 /** Size of a page: parsing more would delay a frame. */
 export const REQUESTS_PER_PAGE = 200;
 
-export function createRequests(client: Pick<Client, 'request'>, answered: () => void): Requests {
-  const { call } = createCaller(client, answered);
+const ROOT = '/api/v1/requests';
+
+/** The requests that the gateway keeps, which are more than its feed shows. */
+export type Requests = ReturnType<typeof createRequests>;
+
+export function createRequests({ call }: Pick<Caller, 'call'>) {
   return {
-    async readPage(query, before) {
+    /** `query`: from `queryOf`; `before` null for the newest. */
+    readPage: (query: string, before: number | null) => {
       const place = before === null ? '' : `&before=${before}`;
-      const answer = await call(`${ROOT}?${query}&limit=${REQUESTS_PER_PAGE}${place}`);
-      return answer.ok ? { ok: true, value: answer.value as RequestPage } : answer;
+      return call<RequestPage>(`${ROOT}?${query}&limit=${REQUESTS_PER_PAGE}${place}`);
     },
-    async readOne(id) {
-      const answer = await call(`${ROOT}/${encodeURIComponent(id)}`);
-      return answer.ok ? { ok: true, value: answer.value as RequestRow } : answer;
-    },
+    readOne: (id: string) => call<RequestRow>(`${ROOT}/${encodeURIComponent(id)}`),
   };
 }
-
-const ROOT = '/api/v1/requests';
 
 export function queryOf(filter: RequestFilter, by: Narrowing): string {
   return new URLSearchParams({ outcome: filter, ...by }).toString();

@@ -1,37 +1,19 @@
-import { createAccess, type Access } from './access.ts';
-import { createAgent, type Agent } from './agent.ts';
-import { createChat, type SendChat } from './chat.ts';
-import { createClient } from './client.ts';
-import { createControl, type Control } from './control.ts';
+import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
+import { createAccess } from './access.ts';
+import { createAgent } from './agent.ts';
+import { createChat } from './chat.ts';
+import { createCaller, createClient } from './client.ts';
+import { createControl } from './control.ts';
 import { followFeed } from './feed.ts';
-import { createHistory, type History } from './history.ts';
-import { createProviders, type Providers } from './providers.ts';
-import { createRequests, type Requests } from './requests.ts';
-import {
-  INITIAL_STATE,
-  reduceWindow,
-  type WindowAction,
-  type WindowState,
-} from './window-state.ts';
+import { createProviders } from './providers.ts';
+import { createRequests } from './requests.ts';
+import { INITIAL_STATE, reduceWindow } from './window-state.ts';
 
 /** The page's connection to its gateway: its state and the available actions. */
-export interface Switchyard {
-  readonly store: Pick<Store<WindowState, WindowAction>, 'getState' | 'subscribe'>;
-  /** Skips the pause before the next reconnection. */
-  retryNow: () => void;
-  readonly control: Control;
-  readonly providers: Providers;
-  readonly agent: Agent;
-  readonly sendChat: SendChat;
-  readonly access: Access;
-  /** Unlocks the page with an API key; resolves with an error message, or null. */
-  unlock: (key: string) => Promise<string | null>;
-  readonly history: History;
-  readonly requests: Requests;
-}
+export type Switchyard = ReturnType<typeof connectSwitchyard>;
 
 /** Redeems the code in the address, if any, and follows the feed as long as the page is open. */
-export function connectSwitchyard(page: Window): Switchyard {
+export function connectSwitchyard(page: Window) {
   const store = createStore(reduceWindow, INITIAL_STATE);
   const client = createClient({
     fetch: page.fetch.bind(page),
@@ -44,12 +26,11 @@ export function connectSwitchyard(page: Window): Switchyard {
     if (control !== store.getState().control) store.dispatch({ kind: 'session', control });
   };
 
-  const control = createControl(client, {
-    answered: noteSession,
-    settings: (settings) => store.dispatch({ kind: 'settings', settings }),
-  });
-
-  const agent = createAgent(client, noteSession);
+  const caller = createCaller(client, noteSession);
+  const actions = createControl(client, caller, (settings) =>
+    store.dispatch({ kind: 'settings', settings }),
+  );
+  const agent = createAgent(caller);
 
   const run = async (): Promise<void> => {
     const code = takeCode(page);
@@ -63,7 +44,7 @@ export function connectSwitchyard(page: Window): Switchyard {
           // Every connection starts with a snapshot, and may be to a restarted gateway.
           if (event.kind === 'snapshot') agent.reconsider();
           store.dispatch({ kind: 'event', event, now: Date.now() });
-          if (event.kind === 'snapshot') void control.readSettings();
+          if (event.kind === 'snapshot') void actions.readSettings();
         },
         onLost: () => store.dispatch({ kind: 'lost', now: Date.now() }),
         onLocked: () => store.dispatch({ kind: 'locked' }),
@@ -74,19 +55,22 @@ export function connectSwitchyard(page: Window): Switchyard {
 
   return {
     store,
+    /** Skips the pause before the next reconnection. */
     retryNow: pause.skip,
-    control,
+    actions,
     sendChat: createChat(client),
-    providers: createProviders(client, noteSession),
+    registry: createProviders(caller),
     agent,
-    access: createAccess(client, noteSession),
-    async unlock(key) {
+    access: createAccess(client, caller, noteSession),
+    /** Unlocks the page with an API key; resolves with an error message, or null. */
+    unlock: async (key: string): Promise<string | null> => {
       const problem = await client.unlock(key);
       if (problem === null) pause.skip();
       return problem;
     },
-    history: createHistory(client, noteSession),
-    requests: createRequests(client, noteSession),
+    requests: createRequests(caller),
+    readHistory: (range: HistoryRange) =>
+      caller.call<HistoryReport>(`/api/v1/history?range=${range}`),
   };
 }
 
@@ -116,29 +100,22 @@ function createPause(page: Window): { wait: (ms: number) => Promise<void>; skip:
   };
 }
 
-/** A value with listeners, in the form that `useSyncExternalStore` needs. */
-interface Store<State, Action> {
-  getState: () => State;
-  dispatch: (action: Action) => void;
-  subscribe: (listener: () => void) => () => void;
-}
-
-/** Listeners are called only when the state changes. */
+/** A value with listeners, in the form that `useSyncExternalStore` needs; they are called only when it changes. */
 function createStore<State, Action>(
   reduce: (state: State, action: Action) => State,
   initial: State,
-): Store<State, Action> {
+) {
   let state = initial;
   const listeners = new Set<() => void>();
   return {
     getState: () => state,
-    dispatch: (action) => {
+    dispatch: (action: Action): void => {
       const next = reduce(state, action);
       if (next === state) return;
       state = next;
       for (const listener of listeners) listener();
     },
-    subscribe: (listener) => {
+    subscribe: (listener: () => void): (() => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

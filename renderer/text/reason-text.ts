@@ -10,10 +10,10 @@ export function reasonText(reason: string): string {
 }
 
 /** A reason as a predicate that follows the upstream's name. */
-export function deedText(reason: string): string {
+export function predicateText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.answeredStatus(status);
-  return t.reasons.deeds[reason] ?? t.reasons.failedBecause(reason);
+  return t.reasons.predicates[reason] ?? t.reasons.failedBecause(reason);
 }
 
 /** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */

@@ -1,12 +1,7 @@
 import { CopyButton } from './copy-button.tsx';
 
-interface CodeLineProps {
-  readonly text: string;
-  readonly what: string;
-}
-
 /** A line for the terminal, with a copy button. */
-export function CodeLine({ text, what }: CodeLineProps) {
+export function CodeLine({ text, what }: { readonly text: string; readonly what: string }) {
   return (
     <div className="code-line">
       <pre>

@@ -1,8 +1,6 @@
-import type { Route } from '../route.ts';
-import { CopyButton } from './copy-button.tsx';
-import { Logo } from './logo.tsx';
-import { TABS } from './tabs.ts';
+import { type Route, TABS } from '../route.ts';
 import { t } from '../text/t.ts';
+import { CopyButton } from './copy-button.tsx';
 
 interface HeaderProps {
   readonly route: Route;
@@ -33,5 +31,15 @@ export function Header({ route, baseUrl }: HeaderProps) {
         </div>
       )}
     </header>
+  );
+}
+
+/** A track and its siding. */
+export function Logo() {
+  return (
+    <svg className="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M3 22h26M9 22c7 0 6-12 13-12h7" />
+      <circle cx="8" cy="22" r="3.6" />
+    </svg>
   );
 }

@@ -1,14 +1,20 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import { t } from '../text/t.ts';
+import { Button } from './button.tsx';
 
 interface ModalProps {
-  readonly title: string;
-  readonly closing: string;
+  readonly title: ReactNode;
+  readonly closing?: string;
+  /** Buttons beside the one that closes it. */
+  readonly nav?: ReactNode;
   readonly onClose: () => void;
+  readonly onKeyDown?: (event: KeyboardEvent) => void;
   readonly children: ReactNode;
 }
 
 /** A modal dialog; Escape, a click outside and its button close it. */
-export function Modal({ title, closing, onClose, children }: ModalProps) {
+export function Modal(props: ModalProps) {
+  const { title, closing = t.shell.close, nav, onClose, onKeyDown, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -21,16 +27,37 @@ export function Modal({ title, closing, onClose, children }: ModalProps) {
       aria-labelledby={titleId}
       closedby="any"
       onClose={onClose}
+      onKeyDown={onKeyDown}
     >
       <header>
         <h2 id={titleId}>{title}</h2>
-        <form method="dialog">
-          <button type="submit" className="button">
-            {closing}
-          </button>
+        <form method="dialog" className={nav === undefined ? undefined : 'dialog-nav'}>
+          {nav}
+          <Button type="submit">{closing}</Button>
         </form>
       </header>
       {children}
     </dialog>
+  );
+}
+
+interface ConfirmDialogProps {
+  readonly title: string;
+  readonly action: string;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  /** What the action does. */
+  readonly children: ReactNode;
+}
+
+/** Asks before something that cannot be undone. */
+export function ConfirmDialog({ title, action, onConfirm, onClose, children }: ConfirmDialogProps) {
+  return (
+    <Modal title={title} closing={t.shell.cancel} onClose={onClose}>
+      <p className="modal-text">{children}</p>
+      <Button data-danger onClick={onConfirm}>
+        {action}
+      </Button>
+    </Modal>
   );
 }

@@ -1,8 +1,10 @@
-import { useState } from 'react';
-import { Modal } from './modal.tsx';
-import { TABS } from './tabs.ts';
-import { HELP_KEY, SEARCH_KEY, useShortcut } from './use-shortcut.ts';
+import { useEffect, useRef, useState } from 'react';
+import { TABS } from '../route.ts';
 import { t } from '../text/t.ts';
+import { Modal } from './modal.tsx';
+
+export const SEARCH_KEY = '/';
+const HELP_KEY = '?';
 
 const GO = TABS.map(({ page, hash }, index) => ({
   key: String(index + 1),
@@ -31,7 +33,7 @@ export function Shortcuts() {
         <Go key={key} letter={key} hash={hash} />
       ))}
       {isOpen && (
-        <Modal title={keyboard.title} closing={t.shell.close} onClose={() => setIsOpen(false)}>
+        <Modal title={keyboard.title} onClose={() => setIsOpen(false)}>
           <dl className="shortcuts">
             {ROWS.map(({ keys, text }) => (
               <div key={text}>
@@ -55,4 +57,29 @@ function Go({ letter, hash }: { readonly letter: string; readonly hash: string }
     location.hash = hash;
   });
   return null;
+}
+
+/** Calls `run` when a key is pressed without modifiers, outside fields and dialogs. */
+export function useShortcut(key: string, run: () => void): void {
+  const latest = useRef(run);
+  useEffect(() => {
+    latest.current = run;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.defaultPrevented || isTyping(event.target)) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [key]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element &&
+    target.closest('input, textarea, select, dialog, [contenteditable]') !== null
+  );
 }

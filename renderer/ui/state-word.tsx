@@ -1,8 +1,8 @@
 import { useId } from 'react';
-import type { StateWord as Word } from '../text/en/states.ts';
+import type { StateText } from '../text/en/states.ts';
 
 /** A state in a word, with its meaning on hover and focus; Escape hides it. */
-export function StateWord({ word, means }: Word) {
+export function StateWord({ word, means }: StateText) {
   const id = useId();
   return (
     <span className="explained">

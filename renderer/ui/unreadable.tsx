@@ -1,4 +1,5 @@
 import { t } from '../text/t.ts';
+import { Button } from './button.tsx';
 
 interface UnreadableProps {
   readonly what: string;
@@ -12,9 +13,7 @@ export function Unreadable({ what, message, onRetry }: UnreadableProps) {
     <section className="panel empty" role="alert">
       <h2>{t.shell.unreadable(what)}</h2>
       <p>{message}</p>
-      <button type="button" className="button" onClick={onRetry}>
-        {t.shell.tryAgain}
-      </button>
+      <Button onClick={onRetry}>{t.shell.tryAgain}</Button>
     </section>
   );
 }

@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
-import type { Answer } from '../api/call.ts';
-import { startWatch, type Watch } from '../api/watch.ts';
+import type { Answer } from '../api/client.ts';
 
 /** State of a polled resource. */
-export interface Reading<T> {
+interface Reading<T> {
   /** The last successful answer; null before the first. */
   readonly value: T | null;
   /** The last error; null after a success. */
@@ -60,4 +59,70 @@ export function useReading<T>(
   }, [revision]);
 
   return { value, failure, again: () => watch.current?.again() };
+}
+
+/** Shortest time between two readings that follow changes. */
+const SHORTEST_MS = 2_000;
+/** The pause is at least this many times as long as the last reading: large lists are read less often. */
+const REST = 8;
+const LONGEST_MS = 15_000;
+
+interface WatchEdges {
+  /** Reads once; never fails. */
+  readonly read: () => Promise<void>;
+  readonly now: () => number;
+  /** Runs something later; returns a function that cancels it. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** Longest time between two readings without a change; also the pause after a failure. */
+  readonly longestMs?: number;
+}
+
+/** Controls the repeated reading of a resource. */
+interface Watch {
+  /** The resource has changed: read it soon. */
+  readonly changed: () => void;
+  /** Read it now, because the user is waiting. */
+  readonly again: () => void;
+  readonly close: () => void;
+}
+
+/** Reads at once and after each change, one reading at a time. */
+export function startWatch({ read, now, after, longestMs = LONGEST_MS }: WatchEdges): Watch {
+  let readAt = 0;
+  let shortestMs = SHORTEST_MS;
+  let reading = false;
+  let wanted = false;
+  let closed = false;
+  let callOff = (): void => undefined;
+
+  const readIn = (gapMs: number): void => {
+    callOff();
+    callOff = after(Math.max(0, readAt + gapMs - now()), () => void readOnce());
+  };
+  const readOnce = async (): Promise<void> => {
+    callOff();
+    reading = true;
+    wanted = false;
+    readAt = now();
+    await read();
+    reading = false;
+    shortestMs = Math.max(SHORTEST_MS, REST * (now() - readAt));
+    if (!closed) readIn(wanted ? shortestMs : Math.max(longestMs, shortestMs));
+  };
+
+  void readOnce();
+  return {
+    changed() {
+      wanted = true;
+      if (!reading && !closed) readIn(shortestMs);
+    },
+    again() {
+      wanted = true;
+      if (!reading && !closed) void readOnce();
+    },
+    close() {
+      closed = true;
+      callOff();
+    },
+  };
 }

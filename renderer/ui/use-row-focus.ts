@@ -1,5 +1,4 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
-import { rowAfterKey } from './row-keys.ts';
 
 /** Moves the focus between the rows of a list by keyboard; `onMove` makes a row the one that Tab stops at. */
 export function useRowFocus(
@@ -46,3 +45,20 @@ function scrollToRow(list: HTMLElement, index: number): void {
   if (top < room + row) scrollBy({ top: top - room - row });
   else if (top + row > innerHeight) scrollBy({ top: top + row - innerHeight });
 }
+
+/** The index of the row that a key moves to from `at`; null if it does not move. */
+export function rowAfterKey(key: string, at: number, count: number): number | null {
+  const to = STEPS[key]?.(at, count);
+  return to === undefined || count === 0 ? null : Math.min(Math.max(to, 0), count - 1);
+}
+
+const PAGE_ROWS = 10;
+
+const STEPS: Readonly<Record<string, (at: number, count: number) => number>> = {
+  ArrowDown: (at) => at + 1,
+  ArrowUp: (at) => at - 1,
+  PageDown: (at) => at + PAGE_ROWS,
+  PageUp: (at) => at - PAGE_ROWS,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+};

@@ -10,6 +10,7 @@ import {
   answers,
   chunk,
   DONE,
+  error,
   hang,
   ROLE,
   stall,
@@ -227,4 +228,21 @@ test('a reader that does not read does not hold up a stop', async () => {
   await quick.ended;
   clock.advance(1000);
   expect(await stopped).toBeUndefined();
+});
+
+test('the feed says who serves next, and says it again once a rate limit is over', async () => {
+  const { upstream, clock, gateway } = await started(
+    error(429, 'slow down', null, { 'retry-after': '30' }),
+  );
+  const reader = await readFeed(gateway.url);
+  expect(asSnapshot(await reader.event(1)).next).toBe('hosted_a');
+  await chat(gateway.url);
+  await turns(gateway);
+  clock.advance(INTERVAL_MS);
+  expect(asDelta(await reader.event(2)).next).toBeNull();
+  upstream.script = answers('hi');
+  clock.advance(30_000);
+  await turns(gateway);
+  clock.advance(INTERVAL_MS);
+  expect(asDelta(await reader.event(3)).next).toBe('hosted_a');
 });

@@ -41,6 +41,11 @@ function skipOf(id: UpstreamId, scene: Scene): string | undefined {
   return isSpent ? 'budget' : scene.skipped?.[id];
 }
 
+/** Whether no machine of the local pool can serve. */
+function isPoolOut(id: UpstreamId, { localHealth = 'ok' }: Scene): boolean {
+  return id === 'local' && localHealth !== 'ok';
+}
+
 function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
   const configured = (scene.configured ?? UPSTREAM_IDS).includes(id);
   const open = scene.open?.includes(id) ?? false;
@@ -55,9 +60,9 @@ function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
       cooldownRemainingMs: open ? 60_000 : 0,
       lastError: scene.lastErrors?.[id] ?? null,
     }),
-    healthy: configured && !open && skip === undefined,
+    healthy: configured && !open && skip === undefined && !isPoolOut(id, scene),
     ...budgetOf(id, scene),
-    skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-20T00:00:00.000Z' }],
+    skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-21T00:00:00.000Z' }],
   });
 }
 

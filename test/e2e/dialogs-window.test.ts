@@ -81,7 +81,7 @@ const VIEWS: readonly View[] = [
   {
     name: 'the keys of the window',
     async open(page) {
-      await page.locator('.station').first().waitFor();
+      await page.locator('.upstream-card').first().waitFor();
       await page.keyboard.press('?');
     },
   },

@@ -43,7 +43,7 @@ async function underLoad(hash: string, requestsPerSecond: number): Promise<Load>
   };
 }
 
-/** Processor time of the page's own thread in milliseconds, so that a busy machine breaks no law. */
+/** Processor time of the page's own thread in milliseconds, so that a busy machine fails no test. */
 async function workMsOf(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

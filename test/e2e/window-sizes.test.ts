@@ -64,7 +64,7 @@ test.each(SIZES)(
 test('each page has its number as a key, the question mark lists them, and one link skips the tabs', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
-  await page.locator('.station').first().waitFor();
+  await page.locator('.upstream-card').first().waitFor();
   const names = await page
     .getByRole('navigation', { name: 'Pages' })
     .getByRole('link')
@@ -95,7 +95,7 @@ test('each page has its number as a key, the question mark lists them, and one l
 test('a state says what it means on focus and on hover, and Escape takes it away', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
-  const state = page.locator('.station .pill').first();
+  const state = page.locator('.upstream-card .pill').first();
   const meaning = page.getByRole('tooltip').filter({ visible: true });
   await state.waitFor();
   expect(await meaning.count()).toBe(0);

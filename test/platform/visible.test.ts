@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { parseVisible, visible } from '#shared/visible.ts';
 import { callRunning } from '../../main/cli/running-app.ts';
 import { createLog, fileSink } from '../../main/platform/log.ts';
-import { answerOf } from '../../renderer/api/call.ts';
-import { refusalOf } from '../../renderer/api/client.ts';
+import { answerOf, refusalOf } from '../../renderer/api/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startStandIn } from '../support/owned-gateway.ts';
 

@@ -1,11 +1,12 @@
+import { createCaller } from '../../renderer/api/client.ts';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../../renderer/api/agent.ts';
-import { startWatch } from '../../renderer/api/watch.ts';
+import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { agentView } from './agent-builders.ts';
 
 function setUp(answer: () => Response) {
   const asked: string[] = [];
-  const agent = createAgent(
+  const caller = createCaller(
     {
       request: async (path, { method = 'GET', body } = {}) => {
         asked.push([method, path, body].filter((part) => typeof part === 'string').join(' '));
@@ -14,6 +15,7 @@ function setUp(answer: () => Response) {
     },
     () => undefined,
   );
+  const agent = createAgent(caller);
   return { agent, asked };
 }
 
@@ -51,16 +53,16 @@ describe('the agent as the page reads it', () => {
       throw new TypeError('network');
     });
     expect(await agent.read()).toMatchObject({ ok: false, status: null });
-    expect((await agent.setWish('on'))?.message).toMatch(/did not answer/);
+    expect((await agent.setMode('on'))?.message).toMatch(/did not answer/);
   });
 
   test('a wish is sent as it is; a refusal of it is told', async () => {
     let answer = Response.json(agentView());
     const { agent, asked } = setUp(() => answer);
-    expect(await agent.setWish('drained')).toBeNull();
+    expect(await agent.setMode('drained')).toBeNull();
     expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
     answer = refused(403, 'Only a control session may.');
-    expect((await agent.setWish('paused'))?.message).toBe('Only a control session may.');
+    expect((await agent.setMode('paused'))?.message).toBe('Only a control session may.');
   });
 });
 

@@ -8,11 +8,8 @@ import {
   plainAddress,
 } from '../../renderer/features/this-machine/agent-engine.ts';
 import { agentFacts } from '../../renderer/features/this-machine/agent-facts.ts';
-import {
-  agentOrders,
-  ordersText,
-} from '../../renderer/features/this-machine/mode-actions-model.ts';
-import { agentProblems, sentence } from '../../renderer/features/this-machine/agent-problems.ts';
+import { agentProblems, sentence } from '../../renderer/features/this-machine/agent-problems.tsx';
+import { modeActions, modeNote } from '../../renderer/features/this-machine/mode-actions.tsx';
 import { agentRecord } from '../support/agent-record.ts';
 import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';
@@ -119,10 +116,10 @@ describe('an engine', () => {
   });
 });
 
-describe('orders', () => {
+describe('the modes that are offered', () => {
   const offered = (...[wish, mode]: Parameters<typeof owner>) => {
     const view = agentView({ owner: owner(wish, mode) });
-    return [...agentOrders(view).map(({ wish: order }) => order), ordersText(view) !== null];
+    return [...modeActions(view).map(({ wish: order }) => order), modeNote(view) !== null];
   };
 
   test('only what would change something is offered, with a word on what is not plain', () => {

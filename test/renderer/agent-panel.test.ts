@@ -93,7 +93,7 @@ test('an agent that is switched off says how it comes back', async () => {
   const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
   const panel = panelOf(await openProviders(host));
   await panel.getByText(/SWITCHYARD_AGENT/).waitFor();
-  expect(await panel.locator('.agent-orders').count()).toBe(0);
+  expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
 test('an agent that is switched off is asked for once, also by whoever comes back', async () => {

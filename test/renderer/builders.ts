@@ -1,3 +1,4 @@
+import { nextUpstream } from '#shared/condition.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type {
   AppInfo,
@@ -201,11 +202,14 @@ export const APP: AppInfo = {
 };
 
 export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
+  const { status: report = status() } = over;
+  const { sightings = sightingsOf(report) } = over;
   return {
     kind: 'snapshot',
-    status: status(),
+    status: report,
     inFlight: perUpstream(0),
-    sightings: sightingsOf(over.status ?? status()),
+    sightings,
+    next: nextUpstream(report, sightings),
     requests: [],
     app: APP,
     ...over,

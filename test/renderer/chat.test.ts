@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createChat, type ChatEnd, type ChatEvent } from '../../renderer/api/chat.ts';
+import { type ChatEnd, type ChatEvent, createChat } from '../../renderer/api/chat.ts';
+import { routeText, turnFacts } from '../../renderer/features/chat/chat.tsx';
 import {
   messagesOf,
   newTurn,
@@ -7,7 +8,6 @@ import {
   withEnd,
   withEvent,
 } from '../../renderer/features/chat/conversation.ts';
-import { routeText, turnFacts } from '../../renderer/features/chat/turn-text.ts';
 
 const LABELS = new Map([
   ['local', 'Local'],

@@ -1,3 +1,4 @@
+import { createCaller } from '../../renderer/api/client.ts';
 import { describe, expect, test } from 'vitest';
 import { createControl } from '../../renderer/api/control.ts';
 import {
@@ -12,15 +13,17 @@ const NEW = { routing: { forceZero: { value: true, source: 'file' } } };
 function setUp(answer: (path: string, init?: RequestInit) => Response | Promise<Response>) {
   const heard: SettingsState[] = [];
   const asked: string[] = [];
-  const control = createControl(
+  const caller = createCaller(
     {
-      hasSession: () => true,
       request: async (path, init) => {
         asked.push(`${init?.method} ${path}`);
         return answer(path, init);
       },
     },
-    { answered: () => undefined, settings: (settings) => heard.push(settings) },
+    () => undefined,
+  );
+  const control = createControl({ hasSession: () => true }, caller, (settings) =>
+    heard.push(settings),
   );
   return { control, heard, asked };
 }

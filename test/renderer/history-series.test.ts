@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import { NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import {
   machineSeries,
   rowTextAt,
   SERIES_MEASURES,
   seriesRows,
   upstreamSeries,
-} from '../../renderer/features/history/series-model.ts';
-import { NO_USAGE } from '../../main/gateway/usage/tally.ts';
+} from '../../renderer/features/history/series-charts.tsx';
 
 const FROM = Date.UTC(2026, 5, 10, 11, 0);
 const MINUTE_MS = 60_000;

@@ -8,7 +8,7 @@ import {
   limitOf,
   RULE_ROWS,
   ruleShown,
-} from '../../renderer/features/this-machine/owner-rules-model.ts';
+} from '../../renderer/features/this-machine/owner-rules.tsx';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
 import { startWindowHost } from '../support/window-host.ts';

@@ -1,7 +1,7 @@
 import {
-  CHECK_NAMES,
   type AgentRecord,
   type Check,
+  CHECK_NAMES,
   type Provider,
   type ProviderList,
   type Verification,

@@ -1,14 +1,15 @@
+import { createCaller } from '../../renderer/api/client.ts';
 import { describe, expect, test } from 'vitest';
-import { createProviders } from '../../renderer/api/providers.ts';
-import { startWatch } from '../../renderer/api/watch.ts';
 import { applyEvent } from '../../renderer/api/live-data.ts';
+import { createProviders } from '../../renderer/api/providers.ts';
+import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { delta, live, NOW } from './builders.ts';
 import { provider, providerList } from './provider-builders.ts';
 
 /** A registry that answers about machines as given, and has no notes. */
 function setUp(answer: (path: string, init: RequestInit) => Response) {
   const asked: string[] = [];
-  const providers = createProviders(
+  const caller = createCaller(
     {
       request: async (path, init = {}) => {
         const match = new Headers(init.headers).get('If-None-Match');
@@ -18,6 +19,7 @@ function setUp(answer: (path: string, init: RequestInit) => Response) {
     },
     () => undefined,
   );
+  const providers = createProviders(caller);
   return { providers, asked };
 }
 

@@ -1,28 +1,29 @@
+import type { FactText } from '../../renderer/ui/facts.tsx';
 import { describe, expect, test } from 'vitest';
-import { counted, formatAge } from '../../renderer/text/format.ts';
-import { circuitFacts } from '../../renderer/features/providers/provider-circuit.ts';
-import {
-  chipText,
-  heartbeatAge,
-  machineFacts,
-  modelText,
-  networkFacts,
-  servingFacts,
-  speedText,
-  type Fact,
-} from '../../renderer/features/providers/provider-facts.ts';
-import { metersOf, type GpuDevice } from '../../renderer/features/providers/provider-gpu.ts';
 import {
   gatewayOf,
   joinNoteOf,
   validityText,
-} from '../../renderer/features/providers/provider-join.ts';
+} from '../../renderer/features/providers/join-warning.tsx';
+import {
+  chipText,
+  circuitFacts,
+  type GpuDevice,
+  heartbeatAge,
+  machineFacts,
+  metersOf,
+  modelText,
+  networkFacts,
+  servingFacts,
+  speedText,
+} from '../../renderer/features/providers/provider-facts.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { NOW } from './builders.ts';
+import { counted, formatAge } from '../../renderer/text/format.ts';
 import { agentRecord } from '../support/agent-record.ts';
+import { NOW } from './builders.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
-const valueOf = (facts: readonly Fact[], label: string) =>
+const valueOf = (facts: readonly FactText[], label: string) =>
   facts.find((fact) => fact.label === label)?.value;
 
 describe('facts', () => {

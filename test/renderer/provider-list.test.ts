@@ -5,9 +5,9 @@ import {
   linesOf,
   matchesGroup,
   matchesText,
+  sorted,
   summaryOf,
 } from '../../renderer/features/providers/provider-listing.ts';
-import { sorted } from '../../renderer/features/providers/provider-columns.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 

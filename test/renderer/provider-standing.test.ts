@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { CHECK_NAMES, type Check, type Provider } from '#shared/provider.ts';
+import { type Check, CHECK_NAMES, type Provider } from '#shared/provider.ts';
 import {
   addressOf,
   checkGroups,
   checkTodo,
-} from '../../renderer/features/providers/provider-checks.ts';
-import { groupOf, PROVIDER_GROUPS } from '../../renderer/features/providers/provider-groups.ts';
-import {
+  groupOf,
   isRechecked,
-  standingOf,
+  PROVIDER_GROUPS,
   type ProviderCircuit,
+  providerName,
+  providerWords,
+  standingOf,
 } from '../../renderer/features/providers/provider-standing.ts';
-import { providerName, providerWords } from '../../renderer/features/providers/provider-text.ts';
 import { NOW } from './builders.ts';
 import { checks, provider, providerCircuit, verification } from './provider-builders.ts';
 

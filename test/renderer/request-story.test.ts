@@ -1,13 +1,13 @@
+import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow } from '#shared/live.ts';
 import { FAILURE_REASONS, OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
 import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { causeText, resultText } from '../../renderer/features/requests/attempt-text.ts';
-import { deedText } from '../../renderer/text/reason-text.ts';
-import { storyOf } from '../../renderer/features/requests/request-timeline.ts';
+import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import { outcomeWords, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
+import { predicateText } from '../../renderer/text/reason-text.ts';
 import { attempt, request, upstream } from './builders.ts';
-import * as rows from './request-builders.ts';
 
 const labels = labelsOf(
   (['local', 'hosted_a', 'hosted_b', 'hosted_c'] as const).map((id) => upstream(id)),
@@ -114,12 +114,12 @@ describe('the story of a request', () => {
     expect(story(left)).toBe('the app disconnected');
   });
 
-  test('every reason has a deed of its own', () => {
-    const deeds = [...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].map(deedText);
-    expect(new Set(deeds).size).toBe(deeds.length);
-    for (const text of deeds) expect(text).not.toMatch(/_|failed:/);
-    expect(deedText('http_503')).toBe('answered HTTP 503');
-    expect(deedText('socket hang up')).toBe('failed: socket hang up');
+  test('every reason has a predicate of its own', () => {
+    const predicates = [...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].map(predicateText);
+    expect(new Set(predicates).size).toBe(predicates.length);
+    for (const text of predicates) expect(text).not.toMatch(/_|failed:/);
+    expect(predicateText('http_503')).toBe('answered HTTP 503');
+    expect(predicateText('socket hang up')).toBe('failed: socket hang up');
   });
 });
 

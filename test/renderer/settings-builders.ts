@@ -1,8 +1,7 @@
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { settingsView } from '../../main/config/settings-view.ts';
-import type { Field } from '../../renderer/features/settings/field.ts';
-import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
+import { type Field, sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 
 /** The settings as a gateway with this environment answers them. */
 export function viewOf(env: Readonly<Record<string, string>> = {}): SettingsView {

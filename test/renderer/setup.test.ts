@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
-import { engineNote } from '../../renderer/features/setup/engine-note.ts';
-import { labelFor, PRESETS } from '../../renderer/features/setup/presets.ts';
-import { testWords } from '../../renderer/features/setup/test-text.ts';
+import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
+import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
+import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
 import { completeAddress } from '../../renderer/text/address.ts';
 import { agentView } from './agent-builders.ts';
 

@@ -1,8 +1,18 @@
+import * as fc from 'fast-check';
+import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { AXIS_TICKS_MS, axisPercent } from '../../renderer/features/requests/time-scale.ts';
-import { elapsedOf, segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
-import { attempt, NOW, request } from './builders.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import {
+  AXIS_TICKS_MS,
+  axisPercent,
+  elapsedOf,
+  lanesOf,
+  segmentsOf,
+} from '../../renderer/features/requests/waterfall-model.ts';
+import { marksOf, notesOf } from '../../renderer/features/requests/waterfall.tsx';
+import { attempt, NOW, request, upstream } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>
   segmentsOf(...args).map(({ kind }) => kind);
@@ -84,5 +94,247 @@ describe('waterfall', () => {
   test('a clock that lags behind never takes back what has happened', () => {
     const attempts = [attempt({ firstContentMs: 700 })];
     expect(elapsedOf(request('a', { startedAt: NOW, endMs: null, attempts }), NOW - 99)).toBe(700);
+  });
+});
+
+const LABELS = labelsOf([
+  upstream('local'),
+  upstream('hosted_a'),
+  upstream('hosted_b'),
+  upstream('hosted_c'),
+]);
+const IDS = ['hosted_a', 'hosted_b', 'hosted_c'] as const;
+const ms = (max: number) => fc.integer({ min: 0, max });
+
+/** A call, perhaps one beside it, and how both ended: in failure, or as the one that was outrun. */
+const heat = fc.record({
+  waitMs: ms(400),
+  hedgeMs: ms(3_000),
+  lastMs: ms(9_000),
+  isHedged: fc.boolean(),
+});
+
+/** What a request may look like: heats one after the other, then hand-overs; the last call may still run. */
+const history = fc
+  .record({
+    heats: fc.array(heat, { minLength: 1, maxLength: 5 }),
+    handovers: fc.array(fc.record({ firstMs: ms(900), lastMs: ms(4_000) }), { maxLength: 4 }),
+    isRunning: fc.boolean(),
+  })
+  .map(({ heats, handovers, isRunning }) => {
+    const attempts: AttemptRow[] = [];
+    let atMs = 0;
+    for (const { waitMs, hedgeMs, lastMs, isHedged } of heats) {
+      const startMs = atMs + waitMs;
+      const endMs = startMs + hedgeMs + lastMs;
+      const id = IDS[attempts.length % 3] ?? 'local';
+      attempts.push(attempt({ upstream: id, startMs, endMs, reason: 'timeout' }));
+      if (isHedged) {
+        const hedge = {
+          startMs: startMs + hedgeMs,
+          endMs: endMs + waitMs,
+          reason: 'timeout' as const,
+        };
+        attempts.push(attempt({ upstream: 'ondemand', cause: 'hedge', ...hedge }));
+      }
+      atMs = endMs + waitMs;
+    }
+    for (const [index, { firstMs, lastMs }] of handovers.entries()) {
+      const firstContentMs = atMs + firstMs;
+      const endMs = firstContentMs + lastMs;
+      const cause = index === 0 ? 'turn' : 'resume';
+      const reason = 'bad_response';
+      attempts.push(
+        attempt({
+          upstream: IDS[index % 3] ?? 'local',
+          cause,
+          startMs: atMs,
+          firstContentMs,
+          endMs,
+          reason,
+        }),
+      );
+      atMs = endMs;
+    }
+    const last = attempts.at(-1);
+    if (isRunning && last !== undefined)
+      attempts[attempts.length - 1] = { ...last, endMs: null, reason: null };
+    return request('a', {
+      attempts,
+      state: isRunning ? 'running' : 'failed',
+      endMs: isRunning ? null : atMs,
+    });
+  });
+
+const ELAPSED_MS = 170_000;
+const endOf = ({ left, width }: { readonly left: number; readonly width: number }) => left + width;
+
+/** Each attempt with each one after it. */
+function pairsOf(attempts: readonly AttemptRow[]) {
+  const placed = attempts.map((row, index) => ({ row, index }));
+  return placed.flatMap((earlier) =>
+    placed.slice(earlier.index + 1).map((later) => [earlier, later] as const),
+  );
+}
+
+describe('the lines of a waterfall', () => {
+  test('calls that ran at the same time are never on the same line', () => {
+    fc.assert(
+      fc.property(history, ({ attempts }) => {
+        const lanes = lanesOf(attempts);
+        const overlapping = pairsOf(attempts).filter(
+          ([earlier, later]) => (earlier.row.endMs ?? Infinity) > later.row.startMs,
+        );
+        const shared = overlapping.filter(([a, b]) => lanes[a.index] === lanes[b.index]);
+        expect(shared).toEqual([]);
+      }),
+    );
+  });
+
+  test('calls one after the other stay on one line', () => {
+    expect(lanesOf(rows.sixteen().attempts)).toEqual(Array.from({ length: 16 }, () => 0));
+  });
+
+  test('whoever carries an answer on is on the other line than what broke off', () => {
+    expect(lanesOf(rows.handedOver().attempts)).toEqual([0, 1]);
+    expect(lanesOf(rows.hedgedAndHandedOver().attempts)).toEqual([0, 1, 0]);
+  });
+
+  test('a call that was outrun is not what broke off, whatever came of it in the same moment', () => {
+    const [first, , last] = rows.hedgedAndHandedOver().attempts;
+    if (!first || !last) throw new Error('there are three attempts');
+    const answered = {
+      ...first,
+      firstContentMs: 6_000,
+      endMs: 9_000,
+      reason: 'bad_response' as const,
+    };
+    const hedge = {
+      startMs: 5_000,
+      firstContentMs: 6_000,
+      endMs: 6_000,
+      reason: 'outrun' as const,
+    };
+    expect(lanesOf([answered, attempt({ cause: 'hedge', ...hedge }), last])).toEqual([0, 1, 1]);
+  });
+
+  test('on its line no stretch overlaps another, and none leaves the axis', () => {
+    fc.assert(
+      fc.property(history, (row) => {
+        const segments = segmentsOf(row, ELAPSED_MS);
+        for (const lane of [0, 1]) {
+          let edge = 0;
+          for (const segment of segments.filter((each) => each.lane === lane)) {
+            expect(segment.left).toBeGreaterThanOrEqual(edge - 1e-9);
+            expect(segment.width).toBeGreaterThan(0);
+            edge = endOf(segment);
+          }
+          expect(edge).toBeLessThanOrEqual(100 + 1e-9);
+        }
+      }),
+    );
+  });
+
+  test('what came after something else is drawn after it, on the other line too', () => {
+    fc.assert(
+      fc.property(history, (row) => {
+        const segments = segmentsOf(row, ELAPSED_MS);
+        const leftOf = (index: number) =>
+          segments.find((each) => each.attempt === index)?.left ?? NaN;
+        const rightOf = (index: number) =>
+          Math.max(...segments.filter((each) => each.attempt === index).map(endOf));
+        const inTurn = pairsOf(row.attempts).filter(
+          ([earlier, later]) => (earlier.row.endMs ?? Infinity) <= later.row.startMs,
+        );
+        const wrong = inTurn.filter(([a, b]) => !(leftOf(b.index) >= rightOf(a.index) - 1e-9));
+        expect(wrong).toEqual([]);
+      }),
+    );
+  });
+
+  test('a call that starts moves nothing that is drawn already', () => {
+    const { attempts } = rows.hedgedAndHandedOver();
+    const running = { state: 'running', endMs: null } as const;
+    const before = segmentsOf(request('a', { ...running, attempts: attempts.slice(0, 2) }), 12_000);
+    const after = segmentsOf(request('a', { ...running, attempts }), 12_000);
+    expect(after.slice(0, before.length)).toEqual(before);
+  });
+});
+
+const drawn = (row: RequestRow) => segmentsOf(row, row.endMs ?? ELAPSED_MS);
+const marks = (row: RequestRow) => marksOf(row, drawn(row));
+const notes = (row: RequestRow) => notesOf(row, LABELS, drawn(row));
+const startOf = (row: RequestRow, index: number) =>
+  drawn(row).find((segment) => segment.attempt === index)?.left;
+
+describe('the marks of a waterfall', () => {
+  test('a hedge is marked and named where it begins, whoever came first', () => {
+    for (const row of [rows.hedgeWon(), rows.hedgeLost()]) {
+      expect(marks(row)).toEqual([{ kind: 'hedge', attempt: 1, lane: 1, at: startOf(row, 1) }]);
+      const [note] = notes(row).filter(({ about }) => about === 'next');
+      expect(note).toMatchObject({ text: 'hedge', lane: 1 });
+      expect(note && endOf(note)).toBe(startOf(row, 1));
+    }
+  });
+
+  test('the slower one ends as such, and says so', () => {
+    const laned = (row: RequestRow) => drawn(row).map(({ kind, lane }) => `${lane} ${kind}`);
+    expect(laned(rows.hedgeWon())).toEqual(['0 outrun', '1 waiting', '1 answering']);
+    expect(laned(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
+    expect(notes(rows.hedgeWon())).toContainEqual(
+      expect.objectContaining({ text: 'lost the race', lane: 0 }),
+    );
+    expect(notes(rows.hedgeLost())).toContainEqual(
+      expect.objectContaining({ text: 'lost the race', lane: 1 }),
+    );
+  });
+
+  test('an outrun call whose content came in the same moment shows none', () => {
+    const attempts = [attempt({ firstContentMs: 50, endMs: 50, reason: 'outrun' })];
+    expect(drawn(request('a', { attempts })).map(({ kind }) => kind)).toEqual(['outrun']);
+  });
+
+  test('a hand-over is a joint where the carrying call begins, named on the line of what broke off', () => {
+    const row = rows.handedOver();
+    expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
+    expect(notes(row)).toEqual([
+      expect.objectContaining({ text: 'resumed by Together', lane: 0, about: 'before' }),
+    ]);
+  });
+
+  test('who could not carry an answer on is not said to have done so', () => {
+    const [broken, next] = rows.handedOver().attempts;
+    if (!broken || !next) throw new Error('a hand-over has two attempts');
+    const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
+    const third = { ...next, upstream: 'hosted_c' as const, startMs: 3_000, firstContentMs: 3_500 };
+    const row = rows.handedOver({ attempts: [broken, refused, third] });
+    expect(notes(row).map(({ text }) => text)).toEqual(['resumed by Hosted C']);
+    expect(marks(row).map(({ attempt: index }) => index)).toEqual([1]);
+    const nobody = rows.handedOver({ attempts: [broken, refused], state: 'broken' });
+    expect(notes(nobody)).toEqual([]);
+  });
+
+  test('a predicted first token is marked where it was to be expected, seen or not', () => {
+    const row = rows.predicted();
+    const ticks = marks(row).filter(({ kind }) => kind === 'predicted');
+    expect(ticks.map(({ lane }) => lane)).toEqual([0, 1]);
+    const [first] = ticks;
+    expect(first?.at).toBeGreaterThan(0);
+    expect(first?.at).toBeLessThan(startOf(row, 1) ?? 0);
+  });
+
+  test('words stand where their line is empty', () => {
+    fc.assert(
+      fc.property(history, (row) => {
+        const segments = drawn(row);
+        for (const note of notes(row)) {
+          for (const segment of segments.filter(({ lane }) => lane === note.lane)) {
+            const isApart =
+              segment.left >= endOf(note) - 1e-9 || endOf(segment) <= note.left + 1e-9;
+            expect(isApart).toBe(true);
+          }
+        }
+      }),
+    );
   });
 });

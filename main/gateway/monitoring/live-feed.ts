@@ -1,12 +1,13 @@
+import { nextUpstream, nextEndMs } from '#shared/condition.ts';
 import type {
   AppInfo,
   LiveDelta,
   LiveEvent,
   LiveSnapshot,
+  OutcomeCounts,
   ProvidersSummary,
   RequestRow,
 } from '#shared/live.ts';
-import type { OutcomeCounts } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
@@ -38,12 +39,16 @@ export interface LiveSources {
 
 const INTERVAL_MS = 250;
 
+/** Timers hold at most 2^31 - 1 ms, and an exclusion may last until the next month. */
+const LONGEST_WAIT_MS = 3_600_000;
+
 export function createLiveFeed(sources: LiveSources): LiveFeed {
   const { clock, status, inFlight, sightings, rows, providers, outcomes, app, watched } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
   let scheduled = false;
+  let cancelWait = (): void => undefined;
 
   function schedule(): void {
     if (scheduled || listeners.size === 0) return;
@@ -51,22 +56,41 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
     clock.after(INTERVAL_MS, flush);
   }
 
-  function flush(): void {
-    scheduled = false;
-    const delta: LiveDelta = {
-      kind: 'delta',
-      status: status(),
+  /** What every event carries. */
+  function current() {
+    const report = status();
+    const seen = sightings();
+    return {
+      status: report,
       inFlight: inFlight(),
-      sightings: sightings(),
-      upsert: rows().filter(({ id }) => changedIds.has(id)),
-      remove: [...removedIds],
+      sightings: seen,
+      next: nextUpstream(report, seen),
       providers: providers(),
       outcomes: outcomes(),
       app: app(),
     };
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const delta: LiveDelta = {
+      kind: 'delta',
+      ...current(),
+      upsert: rows().filter(({ id }) => changedIds.has(id)),
+      remove: [...removedIds],
+    };
     changedIds = new Set();
     removedIds = new Set();
+    if (delta.status) waitFrom(delta.status);
     for (const listener of listeners) listener(delta);
+  }
+
+  /** Reports again once a cool-down or an exclusion is over: time alone may change who serves next. */
+  function waitFrom(report: StatusReport): void {
+    cancelWait();
+    const waitMs = nextEndMs(report);
+    if (waitMs === null || listeners.size === 0) return;
+    cancelWait = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), schedule);
   }
 
   function setWatched(isWatched: boolean): void {
@@ -75,22 +99,18 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
   }
 
   const feed = {
-    snapshot: (): LiveSnapshot => ({
-      kind: 'snapshot',
-      status: status(),
-      inFlight: inFlight(),
-      sightings: sightings(),
-      requests: rows(),
-      providers: providers(),
-      outcomes: outcomes(),
-      app: app(),
-    }),
+    snapshot: (): LiveSnapshot => ({ kind: 'snapshot', ...current(), requests: rows() }),
     isWatched: false,
     subscribe(listener: (event: LiveEvent) => void) {
       listeners.add(listener);
-      if (listeners.size === 1) setWatched(true);
+      if (listeners.size === 1) {
+        setWatched(true);
+        waitFrom(status());
+      }
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) setWatched(false);
+        if (!listeners.delete(listener) || listeners.size > 0) return;
+        cancelWait();
+        setWatched(false);
       };
     },
     requestChanged(id: string) {

@@ -1,29 +1,29 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { Browsers } from './browsers.tsx';
-import { t } from '../../text/t.ts';
 
 interface AboutProps {
-  readonly access: Access;
-  readonly baseUrl: string;
-  readonly isLost: boolean;
   /** The section named in the address; the tray's menu links to this one. */
   readonly opened: string | null;
 }
 
 /** Version, remembered browsers, log and diagnostics. */
-export function About({ access, baseUrl, isLost, opened }: AboutProps) {
+export function About({ opened }: AboutProps) {
+  const { access, data } = useWindow();
   const top = useRef<HTMLElement>(null);
   useEffect(() => {
     if (opened === 'about') top.current?.scrollIntoView();
   }, [opened]);
   const about = useReading(access.about, null, null, { longestMs: READ_AGAIN_MS });
-  const tunnel = sshLine(location.href, baseUrl);
+  const tunnel = sshLine(location.href, data.app.baseUrl);
   return (
     <section className="panel about" aria-labelledby="about-title" ref={top}>
       <h2 id="about-title">{t.about.title}</h2>
@@ -38,11 +38,11 @@ export function About({ access, baseUrl, isLost, opened }: AboutProps) {
           <Fact label={t.about.dataDirectory} value={about.value.dataDirectory} />
         </dl>
       )}
-      <Browsers access={access} isLost={isLost} />
+      <Browsers />
       <h3>{t.about.ssh.title}</h3>
       <p className="quiet">{t.about.ssh.text(tunnel.url)}</p>
       <CodeLine text={tunnel.line} what={t.about.ssh.what} />
-      <Log access={access} isLost={isLost} />
+      <Log />
     </section>
   );
 }
@@ -50,7 +50,8 @@ export function About({ access, baseUrl, isLost, opened }: AboutProps) {
 const READ_AGAIN_MS = 60_000;
 const { log } = t.about;
 
-function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
+function Log() {
+  const { access, frozenAt } = useWindow();
   const [lines, setLines] = useState<readonly string[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [isElsewhere, setElsewhere] = useState(false);
@@ -64,17 +65,12 @@ function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
     <>
       <h3>{log.title}</h3>
       <p className="about-actions">
-        <button type="button" className="button" disabled={isLost} onClick={() => void show()}>
+        <Button disabled={frozenAt !== null} onClick={() => void show()}>
           {lines === null ? log.show : log.again}
-        </button>
-        <button
-          type="button"
-          className="button"
-          disabled={isLost}
-          onClick={() => void download(access)}
-        >
+        </Button>
+        <Button disabled={frozenAt !== null} onClick={() => void download(access)}>
           {log.download}
-        </button>
+        </Button>
         <span className="quiet">{log.downloadHint}</span>
       </p>
       {isElsewhere && <p className="quiet">{log.none}</p>}

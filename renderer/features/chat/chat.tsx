@@ -1,38 +1,26 @@
-import { useEffect, useRef, useState } from 'react';
-import type { Answer } from '../../api/call.ts';
+import { memo, type RefObject, useEffect, useRef, useState } from 'react';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { useReading } from '../../ui/use-reading.ts';
-import { labelsOf, type Labels } from '../requests/attempt-names.ts';
-import { Composer } from './composer.tsx';
-import { TurnView } from './turn-view.tsx';
-import type { Chatting } from './use-chatting.ts';
+import { hashOf } from '../../route.ts';
+import { formatCountdown, formatDuration } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { formatCountdown } from '../../text/format.ts';
-
-interface ChatProps {
-  readonly data: LiveData;
-  /** Page time. */
-  readonly now: number;
-  readonly chatting: Chatting;
-  readonly readModels: () => Promise<Answer<readonly string[]>>;
-}
+import { Button } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
+import { type Labels, labelsOf } from '../requests/attempt-names.ts';
+import type { Conversation, Turn } from './conversation.ts';
 
 /** A conversation through the gateway, kept only in the page until it is closed. */
-export function Chat({ data, now, chatting, readModels }: ChatProps) {
-  const { turns, model, isRunning } = chatting;
-  const { value: models } = useReading(readModels, null, null);
-  const [draft, setDraft] = useState('');
+export function Chat({ conversation }: { readonly conversation: Conversation }) {
+  const { data, now, actions } = useWindow();
+  const { turns, model, isRunning } = conversation;
+  const { value: models } = useReading(actions.readModels, null, null);
   const input = useRef<HTMLTextAreaElement>(null);
   const labels = labelsOf(data.status.upstreams);
   const waiting = waitingText(data, { labels, now, userAgent: navigator.userAgent });
   useEndInView(turns);
-
-  const send = (): void => {
-    const question = draft.trim();
-    if (question === '' || isRunning) return;
-    setDraft('');
-    void chatting.send(question);
-  };
 
   return (
     <section className="chat" aria-labelledby="chat-title">
@@ -40,7 +28,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
         <h1 id="chat-title">{t.chat.title}</h1>
         <label>
           <span>{t.chat.model}</span>
-          <select value={model ?? ''} onChange={({ target }) => chatting.choose(target.value)}>
+          <select value={model ?? ''} onChange={({ target }) => conversation.choose(target.value)}>
             <option value="">{t.chat.anyModel}</option>
             {model !== null && !models?.includes(model) && <option>{model}</option>}
             {models?.map((each) => (
@@ -48,18 +36,16 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          className="button"
+        <Button
           hidden={turns.length === 0}
           disabled={isRunning}
           onClick={() => {
-            chatting.clear();
+            conversation.clear();
             input.current?.focus();
           }}
         >
           {t.chat.fresh}
-        </button>
+        </Button>
       </header>
       <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
         {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
@@ -71,15 +57,7 @@ export function Chat({ data, now, chatting, readModels }: ChatProps) {
           />
         ))}
       </div>
-      <Composer
-        {...{ input, draft, isRunning }}
-        onDraft={setDraft}
-        onSend={send}
-        onStop={() => {
-          chatting.stop();
-          input.current?.focus();
-        }}
-      />
+      <Composer input={input} conversation={conversation} />
     </section>
   );
 }
@@ -122,4 +100,138 @@ function waitingText(
     elapsedMs === null ? null : formatCountdown(elapsedMs + Math.max(0, now - statusAt)),
     usualMs === null ? null : formatCountdown(usualMs),
   );
+}
+
+interface ComposerProps {
+  readonly input: RefObject<HTMLTextAreaElement | null>;
+  readonly conversation: Conversation;
+}
+
+/** The message field; Enter sends, Shift+Enter starts a new line. */
+function Composer({ input, conversation }: ComposerProps) {
+  const { isRunning, send, stop } = conversation;
+  const [draft, setDraft] = useState('');
+  useEffect(() => input.current?.focus(), [input]);
+  const onSend = (): void => {
+    const question = draft.trim();
+    if (question === '' || isRunning) return;
+    setDraft('');
+    void send(question);
+  };
+  const onStop = (): void => {
+    stop();
+    input.current?.focus();
+  };
+  return (
+    <form
+      className="composer"
+      aria-label={t.chat.message}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      <textarea
+        ref={input}
+        value={draft}
+        rows={2}
+        aria-label={t.chat.message}
+        placeholder={t.chat.message}
+        onChange={({ target }) => setDraft(target.value)}
+        onKeyDown={(event) => {
+          // While an input method is composing, Enter accepts its suggestion.
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          onSend();
+        }}
+      />
+      {isRunning ? (
+        <Button onClick={onStop}>{t.chat.stop}</Button>
+      ) : (
+        <Button type="submit" data-primary disabled={draft.trim() === ''}>
+          {t.chat.send}
+        </Button>
+      )}
+      <p className="quiet">{t.chat.keys}</p>
+    </form>
+  );
+}
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  readonly labels: Labels;
+  /** What the answer is waiting for; null once it has begun. */
+  readonly waiting: string | null;
+}
+
+/** A question, its answer and its route. */
+const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
+  const { question, text, reasoning, end, route } = turn;
+  const requestId = route?.requestId ?? null;
+  const by = routeText(turn, labels);
+  const facts = turnFacts(turn);
+  return (
+    <article className="turn">
+      <p className="turn-question">{question}</p>
+      {reasoning !== '' && (
+        <details className="turn-reasoning">
+          <summary>{t.chat.reasoning}</summary>
+          <p>{reasoning}</p>
+        </details>
+      )}
+      {text !== '' && <p className="turn-answer">{text}</p>}
+      {waiting !== null && <p className="quiet">{waiting}</p>}
+      <ErrorText text={end?.kind === 'failed' ? end.message : null} />
+      {end?.kind === 'stopped' && <p className="quiet">{t.chat.stopped}</p>}
+      {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
+      {by !== null && (
+        <p className="turn-facts">
+          <strong>{by}</strong>
+          {facts.map((fact) => (
+            <span key={fact}>{fact}</span>
+          ))}
+          {requestId !== null && (
+            <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
+              {t.chat.request(requestId)}
+            </a>
+          )}
+        </p>
+      )}
+    </article>
+  );
+});
+
+/** An answer shorter than this has no meaningful rate. */
+const MIN_RATE_MS = 50;
+
+/** The route that a turn took: `Hosted A, after Local unreachable`. Null before it is known. */
+export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): string | null {
+  if (route === null) return null;
+  const name = (id: string): string => labels.get(id) ?? id;
+  const passed = parseFallbackReason(route.fallbackReason)
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(({ upstream, reason }) => t.chat.passed(name(upstream), reasonText(reason)));
+  const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
+  return passed.length === 0 ? served : t.chat.route(served, passed);
+}
+
+/** Model, tokens, speed and time to first token, as far as known. */
+export function turnFacts(turn: Turn): readonly string[] {
+  const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
+  const tokens =
+    usage === null
+      ? pieces === 0
+        ? []
+        : [t.chat.aboutTokens(pieces)]
+      : [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
+  const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
+  return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+}
+
+/** Tokens per second from the first to the last; the wait for the first is shown separately. */
+function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): readonly string[] {
+  if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
+  const count = (usage?.completion ?? pieces) - 1;
+  if (count < 1) return [];
+  return [t.usage.rate((1000 * count) / (endedAt - firstAt))];
 }

@@ -1,6 +1,6 @@
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
-import type { t } from '../../text/t.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
+import type { t } from '../../text/t.ts';
 
 /** What one chart shows of a step. */
 export interface Measure {
@@ -54,13 +54,8 @@ export interface Bar {
   readonly value: number;
 }
 
-export interface Bars {
-  readonly bars: readonly Bar[];
-  readonly max: number;
-}
-
 /** Steps without a value have no bar. */
-export function barsOf(report: HistoryReport, { of }: Pick<Measure, 'of'>): Bars {
+export function barsOf(report: HistoryReport, { of }: Pick<Measure, 'of'>) {
   const values = valuesOf(report.points, of);
   const max = Math.max(0, ...values.map(({ value }) => value));
   return { bars: barsUpTo(report, values, max), max };

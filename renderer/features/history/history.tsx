@@ -1,35 +1,40 @@
 import { useCallback, useRef, useState } from 'react';
-import type { UpstreamReport } from '#shared/status.ts';
-import { HISTORY_RANGES, type HistoryRange, type HistoryReport } from '#shared/usage.ts';
-import type { History as HistoryApi } from '../../api/history.ts';
+import {
+  HISTORY_RANGES,
+  type HistoryRange,
+  type HistoryReport,
+  type UsageFigures,
+} from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
-import { formatCount } from '../../text/format.ts';
+import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
-import { MEASURES, moneyText, barsOf, type Measure, stepText } from './history-model.ts';
-import { machineSeries, upstreamSeries } from './series-model.ts';
-import { SeriesCharts } from './series-charts.tsx';
-import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
+import { useWindow } from '../../window-context.ts';
 import { BarGraph } from './bar-graph.tsx';
+import {
+  barsOf,
+  firstTokenMs,
+  type Measure,
+  MEASURES,
+  moneyText,
+  rateText,
+  stepText,
+  tokensPerSecond,
+} from './history-model.ts';
+import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
 
 const words = t.history;
-
-interface HistoryProps {
-  readonly range: HistoryRange;
-  readonly history: HistoryApi;
-  readonly upstreams: readonly UpstreamReport[];
-  /** Changes with each request. */
-  readonly revision: number;
-}
 
 const LONGEST_MS = 10_000;
 
 /** Usage over time. */
-export function History({ range, history, upstreams, revision }: HistoryProps) {
-  const read = useCallback(() => history.read(range), [history, range]);
-  const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+export function History({ range }: { readonly range: HistoryRange }) {
+  const { readHistory, data } = useWindow();
+  const { upstreams, stats } = data.status;
+  const read = useCallback(() => readHistory(range), [readHistory, range]);
+  const { value, failure } = useReading(read, stats.totalRequests, null, { longestMs: LONGEST_MS });
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
   const report = isLate && failure !== null ? null : value;
@@ -143,3 +148,112 @@ function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   if (kept.of !== of || !Object.is(kept.value, value)) setKept({ of, value });
   return value;
 }
+
+/** The sums of each upstream, machine and model. */
+function PartTable({ report, nameOf }: PartTableProps) {
+  const machineOf = machineNames(report);
+  const rows = report.parts.map(({ upstream, provider, model, figures }) => {
+    const name = nameOf(upstream);
+    const head = provider === null ? name : t.usage.machineOf(name, machineOf(provider));
+    return {
+      key: `${upstream} ${provider} ${model}`,
+      cells: [
+        head,
+        model ?? words.noValue,
+        ...countCells(figures),
+        orNoValue(firstTokenMs(figures), formatDuration),
+        orNoValue(tokensPerSecond(figures), rateText),
+        ...moneyCells(figures, report),
+      ],
+    };
+  });
+  return <FigureTable label={words.byUpstream} columns={words.columns} rows={rows} />;
+}
+
+interface PartTableProps {
+  readonly report: HistoryReport;
+  readonly nameOf: (upstream: string) => string;
+}
+
+/** The sums of each key. */
+function KeyTable({ report }: { readonly report: HistoryReport }) {
+  const rows = report.keys.map(({ key, figures }) => ({
+    key,
+    cells: [key, ...countCells(figures), ...moneyCells(figures, report)],
+  }));
+  return <FigureTable label={words.byKey} columns={words.keyColumns} rows={rows} />;
+}
+
+/** The figures of the charts. */
+function StepTable({ report }: { readonly report: HistoryReport }) {
+  const rows = report.points.toReversed().map(({ at, figures }) => ({
+    key: String(at),
+    cells: [stepText(report, at), ...MEASURES.map(({ of, text }) => orNoValue(of(figures), text))],
+  }));
+  const columns = MEASURES.map(({ id }) => [id, words.measures[id]]);
+  return (
+    <details className="history-steps">
+      <summary>{words.asTable}</summary>
+      <FigureTable
+        label={words.stepByStep}
+        columns={{ from: words.from, ...Object.fromEntries(columns) }}
+        rows={rows}
+      />
+    </details>
+  );
+}
+
+function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures) {
+  return [calls, failures, inputTokens, outputTokens].map(formatCount);
+}
+
+function moneyCells({ spentNano, savedNano }: UsageFigures, { currency }: HistoryReport) {
+  return [moneyText(spentNano, currency), moneyText(savedNano, currency)];
+}
+
+function orNoValue(value: number | null, text: (value: number) => string): string {
+  return value === null ? words.noValue : text(value);
+}
+
+interface FigureTableProps {
+  readonly label: string;
+  /** Titles by column, from left to right. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** The first cell is the head of its row. */
+  readonly rows: readonly { readonly key: string; readonly cells: readonly string[] }[];
+}
+
+function FigureTable({ label, columns, rows }: FigureTableProps) {
+  const ids = Object.keys(columns);
+  const classOf = (id: string | undefined) => (id === 'model' ? 'history-name' : undefined);
+  return (
+    // A scrolling region without controls is reachable by keyboard (axe: scrollable-region-focusable).
+    <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {ids.map((id) => (
+              <th key={id} scope="col" className={classOf(id)}>
+                {columns[id]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells: [head, ...cells] }) => (
+            <tr key={key}>
+              <th scope="row">{head}</th>
+              {cells.map((cell, at) => (
+                <td key={ids[at + 1]} className={classOf(ids[at + 1])}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const FOCUSABLE = { tabIndex: 0 } as const;

@@ -1,15 +1,19 @@
 import { type PointerEvent, useId, useState } from 'react';
-import type { HistoryReport } from '#shared/usage.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
+import { formatCompact, formatDuration } from '../../text/format.ts';
+import { distinctNames, shortId } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import { BarGraph } from './bar-graph.tsx';
-import { stepCount, stepText } from './history-model.ts';
 import {
-  rowTextAt,
-  SERIES_MEASURES,
-  type Series,
-  type SeriesMeasure,
-  seriesRows,
-} from './series-model.ts';
+  type Bar,
+  barsUpTo,
+  firstTokenMs,
+  stepCount,
+  stepOf,
+  stepText,
+  valuesOf,
+} from './history-model.ts';
 
 const words = t.history;
 
@@ -71,4 +75,104 @@ function SeriesChart({
       </dl>
     </figure>
   );
+}
+
+/** The calls of one upstream or machine over time. */
+interface Series {
+  readonly id: string;
+  readonly name: string;
+  readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
+}
+
+/** The measure that is drawn for each series. */
+interface SeriesMeasure {
+  readonly id: keyof typeof words.seriesMeasures;
+  readonly of: (figures: MachineFigures) => number | null;
+  readonly text: (value: number) => string;
+}
+
+export const SERIES_MEASURES: readonly SeriesMeasure[] = [
+  { id: 'calls', of: ({ calls }) => calls, text: formatCompact },
+  {
+    id: 'tokens',
+    of: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
+    text: formatCompact,
+  },
+  { id: 'first', of: firstTokenMs, text: formatDuration },
+];
+
+export function upstreamSeries(
+  { points }: Pick<HistoryReport, 'points'>,
+  nameOf: (upstream: string) => string,
+): readonly Series[] {
+  return UPSTREAM_IDS.flatMap((id) => {
+    const own = points.flatMap(({ at, upstreams: { [id]: figures } }) =>
+      figures === undefined ? [] : [{ at, figures }],
+    );
+    return own.length === 0 ? [] : [{ id, name: nameOf(id), points: own }];
+  });
+}
+
+export function machineSeries(
+  report: Pick<HistoryReport, 'machines' | 'names'>,
+): readonly Series[] {
+  const nameOf = machineNames(report);
+  return report.machines.map(({ provider, points }) => ({
+    id: provider ?? '',
+    name: provider === null ? words.otherMachines : nameOf(provider),
+    points,
+  }));
+}
+
+/** A removed machine is named by the start of its id, which is enough to tell two apart. */
+export function machineNames({ names }: Pick<HistoryReport, 'names'>): (id: string) => string {
+  const distinct = distinctNames(names);
+  return (id) => distinct.get(id) ?? shortId(id);
+}
+
+interface SeriesRow {
+  readonly id: string;
+  readonly name: string;
+  /** All rows of a measure have the same scale. */
+  readonly bars: readonly Bar[];
+  /** Total over the whole range. */
+  readonly total: string;
+  /** A description of the bars for screen readers. */
+  readonly label: string;
+}
+
+export function seriesRows(
+  report: HistoryReport,
+  series: readonly Series[],
+  { of, text }: SeriesMeasure,
+): readonly SeriesRow[] {
+  const drawn = series.map((each) => ({ ...each, values: valuesOf(each.points, of) }));
+  const max = Math.max(0, ...drawn.flatMap(({ values }) => values.map(({ value }) => value)));
+  return drawn.map(({ id, name, points, values }) => {
+    const whole = of(sumOf(points.map(({ figures }) => figures)));
+    const total = whole === null ? words.noValue : text(whole);
+    const [most] = values.toSorted((a, b) => b.value - a.value);
+    const label =
+      most === undefined
+        ? words.seriesEmpty(name)
+        : words.series(name, total, text(most.value), stepText(report, most.at));
+    return { id, name, total, label, bars: barsUpTo(report, values, max) };
+  });
+}
+
+function sumOf(all: readonly MachineFigures[]): MachineFigures {
+  const sum = { calls: 0, inputTokens: 0, outputTokens: 0, firstTokenMs: 0, firstTokens: 0 };
+  for (const figures of all) for (const name of MACHINE_FIGURES) sum[name] += figures[name];
+  return sum;
+}
+
+/** The value of each row in one step, as text. */
+export function rowTextAt(
+  report: HistoryReport,
+  { bars }: Pick<SeriesRow, 'bars'>,
+  step: number,
+  { text }: Pick<SeriesMeasure, 'text'>,
+): string {
+  const bar = bars.find(({ at }) => stepOf(report, at) === step);
+  return bar === undefined ? words.noValue : text(bar.value);
 }

@@ -1,5 +1,5 @@
-import { assertNever } from '#shared/assert.ts';
-import type { Condition } from './condition.ts';
+import type { Condition } from '#shared/condition.ts';
+import type { WarmupState } from '#shared/status.ts';
 import type { Flow } from './upstream-list.ts';
 
 interface BreakerProps {
@@ -45,67 +45,46 @@ function CooldownRing({ share }: { readonly share: number }) {
 
 /** Inside the ring: a bar (closed), a raised lever (open), a cross (excluded) or nothing. */
 function Contact({ condition, flow }: BreakerProps) {
-  switch (condition.kind) {
-    case 'closed':
-      return <path className="contact" d="M26 36H46" />;
-    case 'failing':
-      return <path className="contact" d="M26 36H32L35 30L38 42L41 36H46" />;
-    case 'cooling':
-      return <Lever up />;
-    case 'probe':
-      return <Lever />;
-    case 'skipped':
-    case 'down':
-      return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
-    case 'untested':
-      // Rails with a gap in the middle: whether they connect is unknown.
-      return <path className="contact" d="M25 36H31M35 36H37M41 36H47" />;
-    case 'on-demand':
-      return <OnDemandContact warmup={condition.warmup} />;
-    case 'zero-spend':
-      // Removed: two rail ends with nothing between them.
-      return <path className="contact" d="M24.5 36H29M43 36H47.5M36 29V43" />;
-    case 'no-provider':
-      return <path className="contact" d="M28.5 43.5L43.5 28.5" />;
-    case 'missing':
-      return (
-        <path className="rail-piece" data-live={flow === 'through' || undefined} d="M18 36H54" />
-      );
-    default:
-      return assertNever(condition, 'condition');
+  const { kind } = condition;
+  if (kind === 'cooling' || kind === 'probe') return <Lever up={kind === 'cooling'} />;
+  if (kind === 'missing') {
+    return (
+      <path className="rail-piece" data-live={flow === 'through' || undefined} d="M18 36H54" />
+    );
   }
+  if (kind !== 'on-demand') return <path className="contact" d={CONTACTS[kind]} />;
+  const { warmup } = condition;
+  return <path className="contact" data-warmup={warmup} d={WARMUP_CONTACTS[warmup]} />;
 }
 
-function Lever({ up = false }: { readonly up?: boolean }) {
+const BAR = 'M26 36H46';
+const CROSS = 'M30 30L42 42M42 30L30 42';
+
+const CONTACTS = {
+  closed: BAR,
+  failing: 'M26 36H32L35 30L38 42L41 36H46',
+  skipped: CROSS,
+  down: CROSS,
+  // Rails with a gap in the middle: whether they connect is unknown.
+  untested: 'M25 36H31M35 36H37M41 36H47',
+  // Removed: two rail ends with nothing between them.
+  'zero-spend': 'M24.5 36H29M43 36H47.5M36 29V43',
+  'no-provider': 'M28.5 43.5L43.5 28.5',
+};
+
+const WARMUP_CONTACTS: Readonly<Record<WarmupState, string>> = {
+  ready: BAR,
+  warming: 'M30 43q3-3.5 0-7t0-7M36 43q3-3.5 0-7t0-7M42 43q3-3.5 0-7t0-7',
+  failed: CROSS,
+  // A snowflake: available after a cold start.
+  idle: 'M36 27V45M28.2 31.5L43.8 40.5M28.2 40.5L43.8 31.5',
+};
+
+function Lever({ up }: { readonly up: boolean }) {
   return (
     <>
       <path className="contact" d={up ? 'M27 39L41 27' : 'M27 38L43 32'} />
       <circle className="contact-dot" cx="45" cy="39" r="2.2" />
     </>
   );
-}
-
-type WarmupContactProps = Pick<Extract<Condition, { kind: 'on-demand' }>, 'warmup'>;
-
-function OnDemandContact({ warmup }: WarmupContactProps) {
-  switch (warmup) {
-    case 'ready':
-      return <path className="contact" d="M26 36H46" />;
-    case 'warming':
-      return (
-        <path
-          className="contact waves"
-          d="M30 43q3-3.5 0-7t0-7M36 43q3-3.5 0-7t0-7M42 43q3-3.5 0-7t0-7"
-        />
-      );
-    case 'failed':
-      return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
-    case 'idle':
-      // A snowflake: available after a cold start.
-      return (
-        <path className="contact flake" d="M36 27V45M28.2 31.5L43.8 40.5M28.2 40.5L43.8 31.5" />
-      );
-    default:
-      return assertNever(warmup, 'warm-up state');
-  }
 }

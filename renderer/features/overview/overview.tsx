@@ -1,35 +1,23 @@
 import { useState } from 'react';
-import type { RequestRow } from '#shared/live.ts';
-import { Counters } from './counters.tsx';
-import { FirstRequest } from '../requests/first-request.tsx';
-import { Headline } from './status-summary.tsx';
-import { feedLabels } from '../requests/attempt-names.ts';
-import { Legend } from '../requests/legend.tsx';
-import { Line } from './upstream-track.tsx';
-import { RequestList } from '../requests/request-list.tsx';
-import { Pool } from './pool.tsx';
-import { FirstRun } from '../setup/first-run.tsx';
-import { Today } from './today.tsx';
-import type { Agent } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { History } from '../../api/history.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
-import { isUnconfigured, type Headline as HeadlineModel } from './status-summary-text.ts';
-import type { Line as LineModel } from './upstream-list.ts';
+import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
+import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { useWindow } from '../../window-context.ts';
+import { feedLabels } from '../requests/attempt-names.ts';
+import { FirstRequest } from '../requests/first-request.tsx';
+import { RequestList } from '../requests/request-list.tsx';
+import { Legend } from '../requests/waterfall.tsx';
+import { FirstRun } from '../setup/first-run.tsx';
+import { Headline, type HeadlineText, isUnconfigured } from './headline.tsx';
+import { Pool } from './pool.tsx';
+import { Today } from './today.tsx';
+import type { UpstreamList } from './upstream-list.ts';
+import { UpstreamTrack } from './upstream-track.tsx';
 
 interface OverviewProps {
-  readonly data: LiveData;
-  readonly line: LineModel;
-  readonly headline: HeadlineModel;
-  readonly now: number;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly actions: Control;
-  readonly agent: Agent;
-  readonly history: History;
+  readonly list: UpstreamList;
+  readonly headline: HeadlineText;
   /** True while details are open: the list behind them does not move. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
@@ -38,12 +26,9 @@ interface OverviewProps {
 const SHOWN_ROWS = 8;
 
 /** The summary, the upstreams and the latest requests. */
-export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
-  const { totalRequests } = data.status.stats;
-  const bare = isUnconfigured(line) && data.requests.length === 0;
-  const localUrl = line.stations[0]?.report.baseUrl ?? null;
-  const revision = data.providers?.revision ?? null;
+export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
+  const { data } = useWindow();
+  const bare = isUnconfigured(list) && data.requests.length === 0;
   // The first-run card stays after the set-up, until the first request or until the page is left.
   const [wasUnconfigured, setWasUnconfigured] = useState(bare);
   if (bare && !wasUnconfigured) setWasUnconfigured(true);
@@ -51,14 +36,12 @@ export function Overview(props: OverviewProps) {
   return (
     <>
       <Headline headline={headline}>
-        <Counters data={data} isFirstRun={leads} />
+        <Counters isFirstRun={leads} />
       </Headline>
-      {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
-      <Line {...{ data, line, control, settings, actions, agent }} />
-      {data.status.pool !== undefined && (
-        <Pool pool={data.status.pool} machines={data.providers} now={now} />
-      )}
-      {!leads && <Today history={props.history} revision={totalRequests} />}
+      {leads && <FirstRun />}
+      <UpstreamTrack list={list} />
+      {data.status.pool !== undefined && <Pool pool={data.status.pool} />}
+      {!leads && <Today />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
@@ -71,20 +54,61 @@ export function Overview(props: OverviewProps) {
             )}
           </header>
           {data.requests.length === 0 ? (
-            <FirstRequest data={data} heading="h3" />
+            <FirstRequest heading="h3" />
           ) : (
             <RequestList
               rows={data.requests}
               limit={SHOWN_ROWS}
               isHeld={isHeld}
-              data={data}
               labels={feedLabels(data)}
-              now={now}
               onSelect={onSelect}
             />
           )}
         </section>
       )}
     </>
+  );
+}
+
+const labels = t.overview.counters;
+
+/** The gateway's counters; each finished request is in one of the last three. None before the first request. */
+function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
+  const { data } = useWindow();
+  const { outcomes, status } = data;
+  if (isFirstRun && status.stats.totalRequests === 0) return null;
+  const { queued } = status.admission;
+  const inFlight = data.requests.filter(({ state }) => state === 'running').length;
+  return (
+    <dl className="counters">
+      <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
+      {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
+      <Counter label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
+      {outcomes !== null &&
+        OUTCOMES.map((outcome) => (
+          <Counter
+            key={outcome}
+            label={labels[outcome]}
+            value={formatCompact(outcomes.ended[outcome])}
+            hash={hashOf({ page: 'requests', filter: outcome })}
+          />
+        ))}
+    </dl>
+  );
+}
+
+interface CounterProps {
+  readonly label: string;
+  readonly value: string;
+  /** Link to the list of the counted requests. */
+  readonly hash?: string;
+}
+
+function Counter({ label, value, hash }: CounterProps) {
+  return (
+    <div>
+      <dt>{hash === undefined ? label : <a href={hash}>{label}</a>}</dt>
+      <dd>{value}</dd>
+    </div>
   );
 }

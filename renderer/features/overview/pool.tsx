@@ -1,24 +1,19 @@
-import type { ProvidersSummary } from '#shared/live.ts';
 import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/fact.tsx';
+import { Fact } from '../../ui/facts.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
+import { useWindow } from '../../window-context.ts';
 
 const words = t.overview.pool;
 
 type Member = PoolReport['gateways'][number];
 
-interface PoolProps {
-  readonly pool: PoolReport;
-  /** The machines of the pool, which all gateways share. */
-  readonly machines: ProvidersSummary | null;
-  readonly now: number;
-}
-
 /** The gateways of the pool, their totals, and this gateway's share. */
-export function Pool({ pool, machines, now }: PoolProps) {
+export function Pool({ pool }: { readonly pool: PoolReport }) {
+  // All gateways share the machines.
+  const { providers: machines } = useWindow().data;
   const { gateways, problem, totals } = pool;
   const own = gateways.find(({ id }) => id === pool.gateway);
   return (
@@ -51,7 +46,7 @@ export function Pool({ pool, machines, now }: PoolProps) {
       </dl>
       <ul className="pool-gateways">
         {gateways.map((each) => (
-          <Gateway key={each.id} gateway={each} isOwn={each === own} now={now} />
+          <Gateway key={each.id} gateway={each} isOwn={each === own} />
         ))}
       </ul>
     </section>
@@ -77,13 +72,8 @@ function Total({ label, all, own }: TotalProps) {
   );
 }
 
-interface GatewayProps {
-  readonly gateway: Member;
-  readonly isOwn: boolean;
-  readonly now: number;
-}
-
-function Gateway({ gateway, isOwn, now }: GatewayProps) {
+function Gateway({ gateway, isOwn }: { readonly gateway: Member; readonly isOwn: boolean }) {
+  const { now } = useWindow();
   const { host, version, seen_ms: seenMs, behind } = gateway;
   const isSilent = seenMs > SILENT_MS;
   return (

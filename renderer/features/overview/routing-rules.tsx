@@ -1,34 +1,23 @@
 import { useId } from 'react';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
-import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
-import type { Line } from './upstream-list.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
-import { t } from '../../text/t.ts';
-
-interface LineRulesProps {
-  readonly data: LiveData;
-  readonly line: Line;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly actions: Pick<Control, 'saveSettings'>;
-}
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { useWindow } from '../../window-context.ts';
+import type { UpstreamList } from './upstream-list.ts';
 
 const words = t.overview.rules;
 
 /** The two switches that concern all upstreams. */
-export function LineRules({ data, line, control, settings, actions }: LineRulesProps) {
+export function RoutingRules({ list }: { readonly list: UpstreamList }) {
+  const { data } = useWindow();
   const { forceZero } = data.status;
-  const [first] = line.stations;
-  const last = line.stations.at(-1);
+  const [first] = list.upstreams;
+  const last = list.upstreams.at(-1);
   const local = first?.report.label ?? '';
-  const shared = { control, settings, actions };
   return (
     <div className="rules">
       <Rule
-        {...shared}
         section="routing"
         setting="forceZero"
         label={words.forceZero}
@@ -37,7 +26,6 @@ export function LineRules({ data, line, control, settings, actions }: LineRulesP
       />
       {last && last.condition.kind !== 'missing' && (
         <Rule
-          {...shared}
           section="ondemand"
           setting="warmup"
           label={words.warmUp}
@@ -54,7 +42,7 @@ function warmupHint(label: string, forceZero: boolean, on: boolean): string {
   return on ? words.warmsUp(label) : words.startsLate(label);
 }
 
-interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actions'> {
+interface RuleProps {
   readonly section: string;
   /** The setting's key in its section. */
   readonly setting: string;
@@ -63,7 +51,8 @@ interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actio
   readonly hint: string;
 }
 
-function Rule({ section, setting, label, on, hint, control, settings, actions }: RuleProps) {
+function Rule({ section, setting, label, on, hint }: RuleProps) {
+  const { control, settings, actions } = useWindow();
   const hintId = useId();
   const { shown, error, choose } = useOptimisticValue(on, (next: boolean) =>
     actions.saveSettings({ [section]: { [setting]: next } }),

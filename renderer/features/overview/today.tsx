@@ -1,10 +1,10 @@
 import { useCallback } from 'react';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
-import type { History as HistoryApi } from '../../api/history.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { BarGraph } from '../history/bar-graph.tsx';
 import { barsOf, moneyText } from '../history/history-model.ts';
 
@@ -19,16 +19,12 @@ interface Tile {
 const LONGEST_MS = 30_000;
 
 /** Today's sums; renders nothing if no history is kept. */
-export function Today({
-  history,
-  revision,
-}: {
-  readonly history: HistoryApi;
-  /** Changes with each request. */
-  readonly revision: number;
-}) {
-  const read = useCallback(() => history.read('day'), [history]);
-  const { value: report } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+export function Today() {
+  const { readHistory, data } = useWindow();
+  const read = useCallback(() => readHistory('day'), [readHistory]);
+  const { value: report } = useReading(read, data.status.stats.totalRequests, null, {
+    longestMs: LONGEST_MS,
+  });
   if (report === null || report.problem !== null || report.thisMonth.calls === 0) return null;
   return (
     <section className="today panel" aria-labelledby="today-title">

@@ -1,17 +1,20 @@
 import { Fragment, type ReactNode } from 'react';
-import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
+import { assertNever } from '#shared/assert.ts';
+import type { Condition } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Condition } from './condition.ts';
-import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
+import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
-import type { Station as StationModel } from './upstream-list.ts';
-import { stationWords } from './upstream-status-text.ts';
-import { Breaker } from './breaker.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
+import type { StateText, Tone } from '../../text/en/states.ts';
+import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+import { Breaker } from './breaker.tsx';
+import type { UpstreamView } from './upstream-list.ts';
 
-interface StationProps {
-  readonly station: StationModel;
+interface UpstreamCardProps {
+  readonly upstream: UpstreamView;
   readonly tally: UpstreamTally;
   /** The machines of the local pool; null for other upstreams and while there are none. */
   readonly machines: ProvidersSummary | null;
@@ -20,16 +23,16 @@ interface StationProps {
   readonly children: ReactNode;
 }
 
-const words = t.overview.line;
+const words = t.overview.track;
 
-export function Station({ station, tally, machines, onSetUp, children }: StationProps) {
-  const { report, condition, flow, inFlight } = station;
-  const { tone, word, means, detail } = stationWords(station);
+export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: UpstreamCardProps) {
+  const { report, condition, flow, inFlight } = upstream;
+  const { tone, word, means, detail } = upstreamWords(upstream);
   const missing = condition.kind === 'missing';
   const { ewmaTtft } = report.circuit;
   return (
     <li
-      className="station"
+      className="upstream-card"
       data-tone={tone}
       data-flow={flow}
       data-missing={missing || undefined}
@@ -119,9 +122,7 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
   if (onSetUp !== null && wants !== 'key') {
     return (
       <p className="set-hint">
-        <button type="button" className="button" onClick={onSetUp}>
-          {words.setUp(label)}
-        </button>
+        <Button onClick={onSetUp}>{words.setUp(label)}</Button>
       </p>
     );
   }
@@ -148,4 +149,102 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
 function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[] {
   if (id === 'local') return ['SWITCHYARD_', 'LOCAL_', 'ENGINE_', 'URL'];
   return ['SWITCHYARD_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
+}
+
+/** The words for an upstream's state. */
+interface UpstreamWords extends StateText {
+  readonly tone: Tone;
+  /** The text after the state's word. */
+  readonly detail: string | null;
+}
+
+/** Exclusions that only a person can end; the others expire. */
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+
+/** True for an exclusion that only a person can end. */
+export function isLasting(reason: string): boolean {
+  return PERMANENT.has(reason);
+}
+
+const { states, stateDetails: details } = t;
+
+export function upstreamWords({ condition, flow, inFlight }: UpstreamView): UpstreamWords {
+  switch (condition.kind) {
+    case 'missing':
+      return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
+    case 'no-provider':
+      return say('grey', states[condition.cause]);
+    case 'zero-spend':
+      return say('grey', states.off, details.paid);
+    case 'skipped':
+      return skipWords(condition.reason, condition.remainingMs);
+    case 'cooling':
+      return say(
+        'amber',
+        condition.cause === 'slow' ? states.tooSlow : states.skipped,
+        details.retryIn(formatCountdown(condition.remainingMs)),
+      );
+    case 'probe':
+      return inFlight > 0
+        ? say('amber', states.retrying)
+        : say('amber', states.nextRetry, details.nextRetry);
+    case 'failing':
+      return say('red', states.failing, details.skippedAfter(condition.limit - condition.fails));
+    case 'on-demand':
+      return warmupWords(condition, flow === 'ends');
+    case 'down':
+      return say(
+        'red',
+        { ...states.down, word: reasonText(condition.reason) },
+        details.seenByCheck,
+      );
+    case 'untested':
+      return say('grey', states.untested, details.notCalled);
+    case 'closed':
+      return closedWords(condition.isUnused, flow === 'ends');
+    default:
+      return assertNever(condition, 'condition');
+  }
+}
+
+function closedWords(isUnused: boolean, serving: boolean): UpstreamWords {
+  const detail = isUnused ? details.answeredCheck : null;
+  return serving ? say('green', states.serving, detail) : say('grey', states.standby, detail);
+}
+
+function skipWords(reason: string, remainingMs: number): UpstreamWords {
+  const left = formatCountdown(remainingMs);
+  const kind = reason === 'budget' ? states.budget : states.excluded;
+  const state = { ...kind, word: reasonText(reason) };
+  return isLasting(reason)
+    ? say('red', state, details.retryIn(left))
+    : say('amber', state, details.backIn(left));
+}
+
+type OnDemand = Extract<UpstreamView['condition'], { kind: 'on-demand' }>;
+
+function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): UpstreamWords {
+  switch (warmup) {
+    case 'ready':
+      return serving
+        ? say('green', states.serving, details.warm)
+        : say('blue', states.warm, details.ready);
+    case 'warming':
+      return say('blue', states.warming, startMs === null ? null : startText(startMs, usualMs));
+    case 'failed':
+      return say('red', states.warmupFailed);
+    case 'idle':
+      return serving ? say('blue', states.next, details.coldStart) : say('blue', states.cold);
+    default:
+      return assertNever(warmup, 'warm-up state');
+  }
+}
+
+function startText(startMs: number, usualMs: number | null): string {
+  const usual = usualMs === null ? null : formatCountdown(usualMs);
+  return details.starting(formatCountdown(startMs), usual);
+}
+
+function say(tone: Tone, state: StateText, detail: string | null = null): UpstreamWords {
+  return { tone, ...state, detail };
 }

@@ -1,10 +1,10 @@
+import { type Condition, conditionOf, isAdmitted, isSound } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { conditionOf, isAdmitted, type Condition } from './condition.ts';
 
 export type Flow = 'ends' | 'round' | 'through' | 'none';
 
-export interface Station {
+export interface UpstreamView {
   readonly report: UpstreamReport;
   readonly condition: Condition;
   readonly inFlight: number;
@@ -12,15 +12,15 @@ export interface Station {
 }
 
 /** The five upstreams in routing order. */
-export interface Line {
-  readonly stations: readonly Station[];
+export interface UpstreamList {
+  readonly upstreams: readonly UpstreamView[];
   /** The upstream expected to answer the next request; null if there is none. */
-  readonly server: Station | null;
+  readonly server: UpstreamView | null;
   readonly totalInFlight: number;
 }
 
-/** The line as known, carried forward to `now`. */
-export function lineOf(data: LiveData, now: number): Line {
+/** The upstreams as known, carried forward to `now`. */
+export function upstreamList(data: LiveData, now: number): UpstreamList {
   const { status, inFlight, sightings } = data;
   const context = {
     status,
@@ -32,29 +32,21 @@ export function lineOf(data: LiveData, now: number): Line {
     condition: conditionOf(report, { ...context, sighting: sightings[report.id] }),
     inFlight: inFlight[report.id],
   }));
-  const end = serverIndex(known.map(({ condition }) => condition));
-  const stations = known.map((station, index) => ({
-    ...station,
-    flow: flowAt(index, end, station.condition),
+  const end = known.findIndex(({ report }) => report.id === data.next);
+  const upstreams = known.map((upstream, index) => ({
+    ...upstream,
+    flow: flowAt(index, end, upstream.condition),
   }));
   return {
-    stations,
-    server: stations[end] ?? null,
-    totalInFlight: known.reduce((sum, station) => sum + station.inFlight, 0),
+    upstreams,
+    server: upstreams[end] ?? null,
+    totalInFlight: known.reduce((sum, upstream) => sum + upstream.inFlight, 0),
   };
 }
 
-const NOT_FAILING: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
-
-/** The first upstream not known to fail, otherwise the first that may be tried; -1 if there is none. */
-function serverIndex(conditions: readonly Condition[]): number {
-  const sound = conditions.findIndex(({ kind }) => NOT_FAILING.has(kind));
-  return sound >= 0 ? sound : conditions.findIndex(isAdmitted);
-}
-
 /** Whether the upstream has been seen to answer: only then is its rail green. */
-export function isSure({ condition }: Station): boolean {
-  return condition.kind !== 'untested' && NOT_FAILING.has(condition.kind);
+export function isSure({ condition }: UpstreamView): boolean {
+  return condition.kind !== 'untested' && isSound(condition);
 }
 
 function flowAt(index: number, end: number, condition: Condition): Flow {

@@ -1,97 +1,78 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Agent } from '../../api/agent.ts';
+import {
+  DEMO_FAULTS,
+  type DemoFault,
+  type ProvidersSummary,
+  type UpstreamTally,
+} from '#shared/live.ts';
+import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
-import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
-import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
-import { isUnconfigured } from './status-summary-text.ts';
-import { isSure, type Line as LineModel, type Station as StationModel } from './upstream-list.ts';
-import { isResettable, isWarmable } from './upstream-actions-model.ts';
-import { FaultSwitch } from './fault-switch.tsx';
-import { LineRules } from './routing-rules.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { Station } from './upstream-card.tsx';
-import { SetupDialog } from '../setup/setup-dialog.tsx';
-import { TestButton } from '../setup/test-button.tsx';
-import { StationOrders } from './upstream-actions.tsx';
 import { t } from '../../text/t.ts';
-
-interface LineProps {
-  readonly data: LiveData;
-  readonly line: LineModel;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly actions: Control;
-  readonly agent: Agent;
-}
+import { ControlButton } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { useWindow } from '../../window-context.ts';
+import { SetupDialog } from '../setup/setup-dialog.tsx';
+import { TestButton } from '../setup/upstream-test.tsx';
+import { isUnconfigured } from './headline.tsx';
+import { RoutingRules } from './routing-rules.tsx';
+import { UpstreamCard } from './upstream-card.tsx';
+import { isSure, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 /** The track: the apps, then the upstreams in routing order. */
-export function Line({ data, line, control, settings, actions, agent }: LineProps) {
+export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
+  const { data, control, actions } = useWindow();
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
-  const aimedAt = line.stations.find(({ report }) => report.id === settingUp);
+  const aimedAt = list.upstreams.find(({ report }) => report.id === settingUp);
   const faults = data.app.demo?.faults;
   return (
-    <section className="panel line-panel" aria-labelledby="line-title">
-      <h2 id="line-title" className="unseen">
-        {t.overview.line.title}
+    <section className="panel track-panel" aria-labelledby="track-title">
+      <h2 id="track-title" className="unseen">
+        {t.overview.track.title}
       </h2>
       <div
-        className="line"
-        data-moving={line.totalInFlight > 0 || undefined}
-        data-unsure={(line.server !== null && !isSure(line.server)) || undefined}
+        className="upstream-track"
+        data-moving={list.totalInFlight > 0 || undefined}
+        data-unsure={(list.server !== null && !isSure(list.server)) || undefined}
       >
         <div className="origin">
           <div className="track" aria-hidden="true">
             <span className="origin-mark" />
-            <span className="segment" data-live={line.server !== null || undefined} />
+            <span className="segment" data-live={list.server !== null || undefined} />
           </div>
-          <p className="origin-name">{t.overview.line.apps}</p>
+          <p className="origin-name">{t.overview.track.apps}</p>
         </div>
         <ol>
-          {line.stations.map((station) => {
-            const { id, label } = station.report;
+          {list.upstreams.map((upstream) => {
+            const { id, label } = upstream.report;
             return (
-              <Station
+              <UpstreamCard
                 key={id}
-                station={station}
+                upstream={upstream}
                 tally={tallyOf(data, id)}
-                machines={poolOf(station.report, data)}
+                machines={poolOf(upstream.report, data)}
                 onSetUp={control ? () => setUp(id) : null}
               >
-                <StationOrders
-                  label={label}
-                  control={control}
-                  orders={ordersAt(station, data, actions)}
-                >
-                  {station.condition.kind !== 'missing' && (
-                    <TestButton {...{ id, label, control, actions }} />
-                  )}
-                </StationOrders>
-                {faults && (
-                  <FaultSwitch
-                    label={label}
-                    fault={faults[id]}
-                    disabled={!control}
-                    onChange={(fault) => actions.setFault(id, fault)}
-                  />
-                )}
-              </Station>
+                <UpstreamActions label={label} offered={actionsAt(upstream, data, actions)}>
+                  {upstream.condition.kind !== 'missing' && <TestButton id={id} label={label} />}
+                </UpstreamActions>
+                {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
+              </UpstreamCard>
             );
           })}
         </ol>
       </div>
-      {!isUnconfigured(line) && <LineRules {...{ data, line, control, settings, actions }} />}
+      {!isUnconfigured(list) && <RoutingRules list={list} />}
       {faults && <DemoNote />}
       {!control && <ReadOnlyNote />}
       {aimedAt && (
         <SetupDialog
           id={aimedAt.report.id}
           label={aimedAt.report.label}
-          revision={data.providers?.revision ?? null}
-          localUrl={line.stations[0]?.report.baseUrl ?? null}
-          {...{ agent, control, actions }}
           onClose={() => setUp(null)}
         />
       )}
@@ -100,18 +81,18 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
 }
 
 /** The tally of requests; of calls if the gateway does not count requests. */
-function tallyOf({ outcomes, status }: LiveData, id: StationModel['report']['id']): UpstreamTally {
+function tallyOf({ outcomes, status }: LiveData, id: UpstreamView['report']['id']): UpstreamTally {
   const { requests = 0, successes = 0 } = status.stats.perUpstream[id] ?? {};
   return outcomes?.upstreams[id] ?? { asked: requests, answered: successes, retries: 0, polls: 0 };
 }
 
-function ordersAt(station: StationModel, { status }: LiveData, actions: Control) {
-  const { id } = station.report;
-  const reset = { ...t.overview.line.reset, give: () => actions.resetCircuit(id) };
-  const warmUp = { ...t.overview.line.warmUp, give: () => actions.warmUp() };
+function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Control) {
+  const { id } = upstream.report;
+  const reset = { ...t.overview.track.reset, run: () => actions.resetCircuit(id) };
+  const warmUp = { ...t.overview.track.warmUp, run: () => actions.warmUp() };
   return [
-    ...(isResettable(station.report) ? [reset] : []),
-    ...(isWarmable(station, status) ? [warmUp] : []),
+    ...(isResettable(upstream.report) ? [reset] : []),
+    ...(isWarmable(upstream, status) ? [warmUp] : []),
   ];
 }
 
@@ -123,9 +104,108 @@ function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): Provi
 /** Says that this is the demo. */
 function DemoNote() {
   return (
-    <p className="line-note">
+    <p className="panel-note">
       <strong className="demo-badge">{t.overview.demo.badge}</strong>
       <span>{t.overview.demo.text}</span>
     </p>
+  );
+}
+
+/** An action on an upstream. */
+interface UpstreamAction {
+  readonly word: string;
+  readonly more: string;
+  readonly title: string;
+  readonly done: string;
+  readonly run: () => Promise<Refusal | null>;
+}
+
+interface UpstreamActionsProps {
+  readonly label: string;
+  readonly offered: readonly UpstreamAction[];
+  readonly children: ReactNode;
+}
+
+/** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
+function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
+  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+
+  const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
+    const name = button.closest('.upstream-card')?.querySelector('h3');
+    const refusal = await action.run();
+    setOutcome({
+      said: refusal ? '' : t.overview.track.done(label, action.done),
+      error: refusal?.message ?? null,
+    });
+    // The button disappears on success, so the focus moves to the upstream's name.
+    if (!refusal) name?.focus({ preventScroll: true });
+  };
+
+  return (
+    <div className="upstream-actions">
+      {offered.map((action) => (
+        <ControlButton
+          key={action.word}
+          title={action.title}
+          onClick={({ currentTarget }) => void run(action, currentTarget)}
+        >
+          {action.word}
+          <span className="roomy">{action.more}</span>
+          <span className="unseen"> {label}</span>
+        </ControlButton>
+      ))}
+      {children}
+      <output className="unseen">{outcome?.said ?? ''}</output>
+      <ErrorText text={outcome?.error ?? null} />
+    </div>
+  );
+}
+
+/** True if a reset would change something: the upstream is skipped, or close to it. */
+export function isResettable({ circuit, skips }: UpstreamReport): boolean {
+  return circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
+}
+
+/** True if a warm-up can be started; it costs money, so not in zero-spend mode. */
+export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {
+  if (report.id !== 'ondemand' || condition.kind === 'missing' || status.zero) return false;
+  return status.ondemand_warmup === 'idle' || status.ondemand_warmup === 'failed';
+}
+
+interface FaultSwitchProps {
+  readonly id: UpstreamId;
+  readonly label: string;
+  readonly fault: DemoFault;
+}
+
+/** Chooses what a demo upstream does. */
+function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
+  const { control, actions } = useWindow();
+  const { shown, error, choose } = useOptimisticValue(fault, (next: DemoFault) =>
+    actions.setFault(id, next),
+  );
+  return (
+    <div className="fault">
+      <label>
+        <span className="unseen">{t.overview.demo.of(label)}</span>
+        {t.overview.demo.simulate}
+        <select
+          value={shown}
+          disabled={!control}
+          data-broken={shown !== 'none' || undefined}
+          onChange={({ target }) => {
+            const next = DEMO_FAULTS.find((known) => known === target.value);
+            if (next) choose(next);
+          }}
+        >
+          {DEMO_FAULTS.map((known) => (
+            <option key={known} value={known}>
+              {t.overview.demo.faults[known]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <ErrorText text={error} />
+    </div>
   );
 }

@@ -1,25 +1,26 @@
 import { useEffect, useState } from 'react';
+import type { InstallLine, InstallLines } from '#shared/install.ts';
 import type { Provider } from '#shared/provider.ts';
-import type { Answer } from '../../api/call.ts';
-import type { Enrollment, Providers } from '../../api/providers.ts';
-import { JoinSteps } from './join-steps.tsx';
-import { gatewayOf, joinNoteOf } from './provider-join.ts';
-import { providerName } from './provider-text.ts';
+import type { Answer } from '../../api/client.ts';
+import type { Enrollment } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { JoinWarning } from './join-warning.tsx';
-import { Modal } from '../../ui/modal.tsx';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { useWindow } from '../../window-context.ts';
+import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './join-warning.tsx';
+import { providerName } from './provider-standing.ts';
 
 interface AddMachineProps {
-  readonly enroll: Providers['enroll'];
-  readonly readInstall: Providers['readInstall'];
   readonly known: readonly Provider[];
   readonly serverNow: number;
   readonly onClose: () => void;
 }
 
-export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: AddMachineProps) {
+export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
+  const { enroll } = useWindow().registry;
   const [before] = useState(() => new Set(known.map(({ id }) => id)));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
@@ -35,24 +36,20 @@ export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: A
 
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
-    <Modal title={t.joining.title} closing={t.shell.close} onClose={onClose}>
+    <Modal title={t.joining.title} onClose={onClose}>
       <JoinWarning note={note} certain={enrollment !== null} />
       {enrollment ? (
-        <JoinSteps {...{ enrollment, readInstall, serverNow }} onRenew={make} />
+        <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
       ) : (
         asksFirst && (
-          <button type="button" className="button" data-primary onClick={make}>
+          <Button data-primary onClick={make}>
             {t.joining.plainHttp}
-          </button>
+          </Button>
         )
       )}
       {!enrollment && !asksFirst && error === null && <p className="quiet">{t.joining.creating}</p>}
       <ErrorText text={error} />
-      {error !== null && (
-        <button type="button" className="button" onClick={make}>
-          {t.shell.tryAgain}
-        </button>
-      )}
+      {error !== null && <Button onClick={make}>{t.shell.tryAgain}</Button>}
       <output className="joined">
         {joined &&
           t.joining.joined(providerName(joined), (text) => (
@@ -60,5 +57,82 @@ export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: A
           ))}
       </output>
     </Modal>
+  );
+}
+
+interface JoinStepsProps {
+  readonly enrollment: Enrollment;
+  readonly serverNow: number;
+  readonly onRenew: () => void;
+}
+
+const words = t.joining.steps;
+/** HTTP status if the gateway's address cannot be used by other machines. */
+const NOT_SHARED_STATUS = 409;
+
+/** How another machine joins: with Switchyard installed, or installing it from this gateway. */
+function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
+  const left = validityText(enrollment.expires_at, serverNow);
+  return (
+    <ol className="steps">
+      <li>{words.engine}</li>
+      <li>
+        {words.run}
+        <Installers token={enrollment.token} />
+        <h3>{words.installed}</h3>
+        <CodeLine text={enrollment.join} what={words.line} />
+        <p className="install-note">{words.paste}</p>
+        <p className="validity">
+          {left === null ? (
+            <>
+              <strong>{words.expired}</strong> <Button onClick={onRenew}>{words.renew}</Button>
+            </>
+          ) : (
+            words.valid(left)
+          )}
+        </p>
+      </li>
+      <li>{words.appears}</li>
+    </ol>
+  );
+}
+
+function Installers({ token }: TokenProps) {
+  const { readInstall } = useWindow().registry;
+  const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
+  useEffect(() => void readInstall().then(setAnswer), [readInstall]);
+  if (answer === null) return <p className="install-note">{words.reading}</p>;
+  if (!answer.ok) {
+    const isShared = answer.status !== NOT_SHARED_STATUS;
+    return (
+      <p className="install-note">
+        {isShared ? words.noInstall(answer.refusal.message) : words.installOnceShared}
+      </p>
+    );
+  }
+  const { version, unix, windows } = answer.value;
+  return (
+    <>
+      <h3>{words.unix}</h3>
+      <Installer {...unix} token={token} />
+      <details>
+        <summary>{words.windows}</summary>
+        <Installer {...windows} token={token} />
+      </details>
+      <p className="install-note">{words.installs(version)}</p>
+    </>
+  );
+}
+
+interface TokenProps {
+  readonly token: string;
+}
+
+function Installer({ line, sha256, token }: InstallLine & TokenProps) {
+  return (
+    <>
+      <CodeLine text={lineWith(line, token)} what={words.installLine} />
+      <p className="install-note">{words.sha256(sha256)}</p>
+    </>
   );
 }

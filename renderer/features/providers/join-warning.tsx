@@ -1,6 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
-import type { JoinNote } from './provider-join.ts';
 import { hashOf } from '../../route.ts';
+import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 
 interface JoinWarningProps {
@@ -35,4 +35,40 @@ function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote
     default:
       return assertNever(note, 'note');
   }
+}
+
+type JoinNote = 'here-only' | 'plain-http';
+
+/** The note to show about a gateway's address; `url` is the page's or the one in the join line. */
+export function joinNoteOf(url: string): JoinNote | null {
+  const address = URL.parse(url);
+  if (!address) return null;
+  if (isLoopback(address.hostname)) return 'here-only';
+  return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
+}
+
+/** The gateway's address in a join line; the first if it names several. */
+export function gatewayOf(join: string): string | null {
+  return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
+}
+
+/** The line with its token filled in. */
+export const lineWith = (line: string, token: string) => line.replace('<token>', token);
+
+/** How long the line stays valid; null once it has expired. */
+export function validityText(expiresAt: string, serverNow: number): string | null {
+  const leftMs = Date.parse(expiresAt) - serverNow;
+  return leftMs > 0 ? formatSpan(Math.ceil(leftMs / 1000) * 1000) : null;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+/** Whether a host is in a tailnet, which encrypts: its names, and 100.64.0.0/10. */
+function isTailnet(hostname: string): boolean {
+  if (hostname.endsWith('.ts.net')) return true;
+  const octets = /^100\.(\d+)\./.exec(hostname);
+  const second = Number(octets?.[1] ?? 0);
+  return second >= 64 && second <= 127;
 }

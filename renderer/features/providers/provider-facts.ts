@@ -1,18 +1,20 @@
 import type { Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { formatAge, formatCount, formatDuration } from '../../text/format.ts';
+import {
+  formatAge,
+  formatCount,
+  formatCountdown,
+  formatDuration,
+  formatMoment,
+} from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import type { FactText } from '../../ui/facts.tsx';
+import type { ProviderCircuit } from './provider-standing.ts';
 
 const words = t.providers.facts;
 
 /** Unknown is shown as unknown, never as zero. */
-export const UNKNOWN = words.unknown;
-
-/** A label and its value. */
-export interface Fact {
-  readonly label: string;
-  readonly value: string;
-}
+const UNKNOWN = words.unknown;
 
 type Latencies = StatusReport['stats']['providerLatencies'][string];
 
@@ -48,7 +50,7 @@ export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): s
   return formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
 }
 
-export function machineFacts(provider: Provider): readonly Fact[] {
+export function machineFacts(provider: Provider): readonly FactText[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
   return [
     { label: words.chip, value: provider.chip ?? UNKNOWN },
@@ -69,7 +71,7 @@ export function machineFacts(provider: Provider): readonly Fact[] {
 export function servingFacts(
   provider: Provider,
   latencies: Latencies | undefined,
-): readonly Fact[] {
+): readonly FactText[] {
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
   return [
     { label: words.model, value: provider.current_model ?? words.none },
@@ -91,7 +93,7 @@ export function servingFacts(
   ];
 }
 
-export function networkFacts(provider: Provider, serverNow: number): readonly Fact[] {
+export function networkFacts(provider: Provider, serverNow: number): readonly FactText[] {
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
     { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
@@ -119,4 +121,125 @@ function unitOr(value: number | null, unit: string): string {
 
 function durationOr(ms: number | null): string {
   return ms === null ? words.notMeasured : formatDuration(ms);
+}
+
+const gpuWords = t.providers.gpu;
+
+export type GpuDevice = Provider['gpu']['devices'][number];
+
+/** A figure with its share of the maximum. */
+export interface Meter {
+  readonly label: string;
+  readonly text: string;
+  /** 0 to 1; null if unknown. */
+  readonly share: number | null;
+}
+
+export function metersOf(device: GpuDevice): readonly Meter[] {
+  return [
+    memoryMeter(device),
+    percentMeter(gpuWords.busy, device.util_gpu),
+    temperatureMeter(device.temperature_c),
+  ];
+}
+
+function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
+  const label = gpuWords.memory;
+  if (total === null || total === 0) {
+    return { label, text: used === null ? UNKNOWN : gpuWords.used(gib(used)), share: null };
+  }
+  if (used === null) return { label, text: gpuWords.useUnknown(gib(total)), share: null };
+  return { label, text: gpuWords.usedOf(gib(used), gib(total)), share: Math.min(1, used / total) };
+}
+
+function percentMeter(label: string, percent: number | null): Meter {
+  if (percent === null) return { label, text: UNKNOWN, share: null };
+  return { label, text: gpuWords.percent(percent), share: percent / 100 };
+}
+
+/** Relative to 100 °C, above the temperature at which a GPU throttles. */
+function temperatureMeter(celsius: number | null): Meter {
+  const label = gpuWords.temperature;
+  if (celsius === null) return { label, text: UNKNOWN, share: null };
+  return {
+    label,
+    text: gpuWords.celsius(celsius),
+    share: Math.min(1, Math.max(0, celsius / 100)),
+  };
+}
+
+function gib(mib: number): string {
+  return (mib / 1024).toFixed(1);
+}
+
+/** The GPUs of a machine combined: mean load, total memory, highest temperature. */
+interface MachineGpu {
+  /** In percent. */
+  readonly load: number | null;
+  readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;
+  /** 0 to 1. */
+  readonly memoryShare: number | null;
+  readonly temperatureC: number | null;
+}
+
+export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): MachineGpu {
+  const loads = devices.flatMap(({ util_gpu }) => util_gpu ?? []);
+  const heats = devices.flatMap(({ temperature_c }) => temperature_c ?? []);
+  const used = devices.flatMap(({ memory_used_mb, memory_total_mb }) =>
+    memory_used_mb === null || !memory_total_mb ? [] : { memory_used_mb, memory_total_mb },
+  );
+  const usedMb = used.reduce((sum, { memory_used_mb }) => sum + memory_used_mb, 0);
+  const totalMb = used.reduce((sum, { memory_total_mb }) => sum + memory_total_mb, 0);
+  return {
+    load: loads.length === 0 ? null : loads.reduce((sum, load) => sum + load, 0) / loads.length,
+    memory: totalMb === 0 ? null : { usedMb, totalMb },
+    memoryShare: totalMb === 0 ? null : usedMb / totalMb,
+    temperatureC: heats.length === 0 ? null : Math.max(...heats),
+  };
+}
+
+/** `41%`, `12 of 24 GB`, `63 °C`; a dash if unknown. */
+export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
+  const { load, memory, temperatureC } = gpuFigures(provider);
+  return {
+    load: load === null ? gpuWords.none : gpuWords.percent(Math.round(load)),
+    memory:
+      memory === null ? gpuWords.none : gpuWords.usedOf(gb(memory.usedMb), gb(memory.totalMb)),
+    temperature: temperatureC === null ? gpuWords.none : gpuWords.celsius(temperatureC),
+  };
+}
+
+const gb = (mib: number): string => String(Math.round(mib / 1024));
+
+/** The gateway's clock, and the age of the report, by which its countdowns have advanced; in milliseconds. */
+export interface ReportAge {
+  readonly elapsedMs: number;
+  readonly serverNow: number;
+}
+
+const circuitWords = t.providers.circuit;
+
+/** A machine's circuit as facts. */
+export function circuitFacts(
+  circuit: ProviderCircuit | undefined,
+  { elapsedMs, serverNow }: ReportAge,
+): readonly FactText[] {
+  if (!circuit) return [{ label: circuitWords.state, value: circuitWords.unused }];
+  const at = (time: string | null): string =>
+    time === null ? circuitWords.never : formatMoment(Date.parse(time), serverNow);
+  return [
+    { label: circuitWords.state, value: stateText(circuit, elapsedMs) },
+    { label: circuitWords.row, value: formatCount(circuit.consecutiveFails) },
+    { label: circuitWords.failed, value: formatCount(circuit.fails) },
+    { label: circuitWords.answered, value: formatCount(circuit.successes) },
+    { label: circuitWords.lastAnswer, value: at(circuit.lastSuccessAt) },
+    { label: circuitWords.lastFailure, value: at(circuit.lastFailAt) },
+    { label: circuitWords.lastError, value: circuit.lastError ?? circuitWords.noError },
+  ];
+}
+
+function stateText({ open, cooldownRemainingMs }: ProviderCircuit, elapsedMs: number): string {
+  if (!open) return circuitWords.closed;
+  const leftMs = Math.max(0, cooldownRemainingMs - elapsedMs);
+  return leftMs === 0 ? circuitWords.open : circuitWords.openFor(formatCountdown(leftMs));
 }

@@ -1,11 +1,19 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
-import { COLUMN_IDS, type ColumnId, columnOf } from './provider-columns.ts';
-import { linesOf, type ListLine } from './provider-listing.ts';
-import type { ProviderEntry } from './provider-standing.ts';
-import { ProviderRow } from './provider-row.tsx';
+import { chipText } from './provider-facts.ts';
+import {
+  COLUMN_IDS,
+  type ColumnId,
+  columnOf,
+  FIGURE_COLUMNS,
+  linesOf,
+  type ListLine,
+} from './provider-listing.ts';
+import { ProviderMark } from './provider-mark.tsx';
+import { isRechecked, type ProviderEntry, providerWords } from './provider-standing.ts';
 
 interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
@@ -91,4 +99,67 @@ function useReturn(list: { readonly current: HTMLElement | null }, opened: strin
     if (from.current === null) return;
     list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(from.current)}"]`)?.focus();
   }, [list]);
+}
+
+interface ProviderRowProps {
+  readonly entry: ProviderEntry;
+  /** The row's position in the list. */
+  readonly index: number;
+  readonly serverNow: number;
+}
+
+/** A machine's row, which is a link as a whole. */
+const ProviderRow = memo(function ProviderRow({
+  entry,
+  index,
+  serverNow,
+}: ProviderRowProps) {
+  const { provider, standing, note } = entry;
+  const { tone, means, what } = providerWords(standing, serverNow);
+  const again = isRechecked(provider, standing);
+  return (
+    <div className="provider" data-tone={tone}>
+      <ProviderMark kind={standing.kind} />
+      <a
+        className="provider-name"
+        data-index={index}
+        data-id={provider.id}
+        href={hashOf({ page: 'provider', id: provider.id })}
+      >
+        {columnOf('machine').value(entry, serverNow)}
+      </a>
+      <span className="provider-word" title={means}>
+        {columnOf('state').value(entry, serverNow)}
+      </span>
+      <span className="provider-model" title={provider.models.join('\n')}>
+        {columnOf('model').value(entry, serverNow)}
+      </span>
+      <Figures entry={entry} serverNow={serverNow} />
+      <span className="provider-chip" title={note === '' ? (provider.chip ?? undefined) : note}>
+        {note === '' ? chipText(provider) : t.providers.noted(chipText(provider), note)}
+      </span>
+      <span className="provider-what" title={what ?? undefined}>
+        {what}
+        {again && <em>{t.providers.rechecked}</em>}
+      </span>
+    </div>
+  );
+});
+
+function Figures({ entry, serverNow }: Omit<ProviderRowProps, 'index'>) {
+  return (
+    <span className="provider-figures">
+      {FIGURE_COLUMNS.map((id) => {
+        const { aloud, before, value, after } = columnOf(id);
+        return (
+          <span key={id} className="provider-figure" data-column={id}>
+            {aloud !== undefined && <span className="unseen">{aloud}</span>}
+            {before !== undefined && <span className="provider-unit">{before}</span>}
+            {value(entry, serverNow)}
+            {after !== undefined && <span className="provider-unit">{after}</span>}
+          </span>
+        );
+      })}
+    </span>
+  );
 }

@@ -1,14 +1,19 @@
-import type { Machines } from '../../api/provider-pages.ts';
+import type { Machines } from '../../api/providers.ts';
+import { COLLATOR, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { gpuFigures, gpuTexts, heartbeatAge, modelText, speedText } from './provider-facts.ts';
 import {
   groupOf,
   PROVIDER_GROUPS,
+  type ProviderCircuit,
+  type ProviderEntry,
   type ProviderFilter,
   type ProviderGroup,
-} from './provider-groups.ts';
-import { type ColumnId, sorted } from './provider-columns.ts';
-import { standingOf, type ProviderCircuit, type ProviderEntry } from './provider-standing.ts';
-import { providerName } from './provider-text.ts';
+  providerName,
+  providerWords,
+  rankOf,
+  standingOf,
+} from './provider-standing.ts';
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
@@ -82,4 +87,108 @@ export function summaryOf(entries: readonly ProviderEntry[]): string {
     arriving: count('arriving'),
     resting: count('resting'),
   });
+}
+
+type ColumnEntry = Pick<ProviderEntry, 'provider' | 'standing' | 'name'>;
+
+/** A column of the list of machines, by which the list can be sorted. */
+interface ProviderColumn extends ColumnWords {
+  readonly value: (entry: ColumnEntry, serverNow: number) => string;
+  /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
+  readonly key: (entry: ColumnEntry) => number | string;
+}
+
+interface ColumnWords {
+  readonly title: string;
+  readonly sort: string;
+  /** Text before the value. */
+  readonly before?: string;
+  readonly after?: string;
+  /** Text before the value for screen readers, which do not read the title. */
+  readonly aloud?: string;
+}
+
+const words = t.providers.columns;
+
+const COLUMNS = {
+  machine: { ...words.machine, value: ({ name }) => name, key: ({ name }) => name },
+  state: {
+    ...words.state,
+    value: ({ standing }, serverNow) => providerWords(standing, serverNow).word,
+    key: ({ standing: { kind } }) => PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind),
+  },
+  model: {
+    ...words.model,
+    value: ({ provider }) => modelText(provider),
+    key: ({ provider }) => modelText(provider),
+  },
+  load: {
+    ...words.load,
+    value: ({ provider }) => gpuTexts(provider).load,
+    key: ({ provider }) => descending(gpuFigures(provider).load),
+  },
+  memory: {
+    ...words.memory,
+    value: ({ provider }) => gpuTexts(provider).memory,
+    key: ({ provider }) => descending(gpuFigures(provider).memoryShare),
+  },
+  temperature: {
+    ...words.temperature,
+    value: ({ provider }) => gpuTexts(provider).temperature,
+    key: ({ provider }) => descending(gpuFigures(provider).temperatureC),
+  },
+  version: {
+    ...words.version,
+    value: ({ provider }) => provider.agent_version,
+    key: ({ provider }) => provider.agent_version,
+  },
+  speed: {
+    ...words.speed,
+    value: ({ provider }) => speedText(provider.decode_tps),
+    key: ({ provider }) => descending(provider.decode_tps),
+  },
+  inFlight: {
+    ...words.inFlight,
+    value: ({ provider }) => formatCount(provider.concurrentRequests),
+    key: ({ provider }) => descending(provider.concurrentRequests),
+  },
+  heartbeat: {
+    ...words.heartbeat,
+    value: ({ provider }, serverNow) => heartbeatAge(provider, serverNow),
+    key: ({ provider }) => Date.parse(provider.last_heartbeat),
+  },
+} satisfies Record<string, ProviderColumn>;
+
+export type ColumnId = keyof typeof COLUMNS;
+
+/** The columns from left to right. */
+export const COLUMN_IDS = Object.keys(COLUMNS) as readonly ColumnId[];
+
+/** The columns that contain only a figure. */
+export const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
+
+export const columnOf = (id: ColumnId): ProviderColumn => COLUMNS[id];
+
+/** A sort key for descending order, with unknown figures last. */
+function descending(figure: number | null): number {
+  return figure === null ? Infinity : -figure;
+}
+
+/** The entries sorted by a column; equal ones by name, with numbers compared as numbers. */
+export function sorted(entries: readonly ProviderEntry[], by: ColumnId): readonly ProviderEntry[] {
+  const { key } = columnOf(by);
+  return entries
+    .map((entry) => ({ entry, key: key(entry) }))
+    .toSorted(
+      (a, b) =>
+        compare(a.key, b.key) ||
+        COLLATOR.compare(a.entry.name, b.entry.name) ||
+        COLLATOR.compare(a.entry.provider.id, b.entry.provider.id),
+    )
+    .map(({ entry }) => entry);
+}
+
+function compare(a: number | string, b: number | string): number {
+  if (typeof a === 'string' || typeof b === 'string') return COLLATOR.compare(String(a), String(b));
+  return a === b ? 0 : a - b;
 }

@@ -1,14 +1,24 @@
-import { useId, type ReactNode } from 'react';
-import type { Provider, ProviderEvent } from '#shared/provider.ts';
+import { type ReactNode, useId } from 'react';
+import type { Check, Provider, ProviderEvent, Verification } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { formatMoment } from '../../text/format.ts';
-import { circuitFacts, type ReportAge } from './provider-circuit.ts';
-import { machineFacts, networkFacts, servingFacts } from './provider-facts.ts';
-import type { ProviderCircuit } from './provider-standing.ts';
-import { CheckTable } from './check-table.tsx';
-import { Facts } from './facts.tsx';
+import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { metersOf, type Meter } from './provider-gpu.ts';
+import { Facts } from '../../ui/facts.tsx';
+import {
+  circuitFacts,
+  machineFacts,
+  type Meter,
+  metersOf,
+  networkFacts,
+  type ReportAge,
+  servingFacts,
+} from './provider-facts.ts';
+import {
+  addressOf,
+  type CheckGroup,
+  checkGroups,
+  type ProviderCircuit,
+} from './provider-standing.ts';
 
 interface ProviderPanelsProps {
   readonly provider: Provider;
@@ -92,18 +102,18 @@ interface ProviderHistoryProps {
   readonly serverNow: number;
 }
 
-const words = t.providers.history;
+const historyWords = t.providers.history;
 
 /** The events of a machine, newest first. */
 function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
-  if (history === null) return <p className="panel-text">{words.unreadable}</p>;
-  if (history.length === 0) return <p className="panel-text">{words.none}</p>;
+  if (history === null) return <p className="panel-text">{historyWords.unreadable}</p>;
+  if (history.length === 0) return <p className="panel-text">{historyWords.none}</p>;
   return (
     <ol className="history">
       {history.map(({ at, kind, text }, place) => (
         <li key={`${history.length - place} ${at}`}>
           <time dateTime={at}>{formatMoment(Date.parse(at), serverNow)}</time>
-          <span className="history-kind">{words.kinds[kind]}</span>
+          <span className="history-kind">{historyWords.kinds[kind]}</span>
           <span>{text}</span>
         </li>
       ))}
@@ -139,10 +149,71 @@ function MeterLine({ label, text, share }: Meter) {
     <div data-unknown={share === null || undefined}>
       <dt>{label}</dt>
       <dd>{text}</dd>
-      {/* The words above say the same. */}
+      {/* The historyWords above say the same. */}
       <span className="meter" aria-hidden="true">
         {share !== null && <span style={{ width: `${(share * 100).toFixed(1)}%` }} />}
       </span>
     </div>
+  );
+}
+
+const checkWords = t.providers.checks;
+const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
+const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
+
+/** Every check of the last verification, with each address that was tried. */
+function CheckTable({ verification }: { readonly verification: Verification }) {
+  const groups = checkGroups(verification.checks);
+  if (groups.length === 0) return <p className="panel-text">{checkWords.none}</p>;
+  return (
+    <ol className="checks">
+      {groups.map((group) => (
+        <CheckItem key={group.name} {...group} />
+      ))}
+    </ol>
+  );
+}
+
+function CheckItem({ name, outcome, entries }: CheckGroup) {
+  return (
+    <li data-tone={TONES[outcome]}>
+      <h3>
+        {checkWords.names[name] ?? name} <small className="quiet">{name}</small>
+      </h3>
+      <span className="check-word">
+        <span aria-hidden="true">{SIGNS[outcome]}</span> {checkWords.outcomes[outcome]}
+      </span>
+      {outcome !== 'missing' && (
+        <ul>
+          {entries.map((entry, place) => (
+            <EntryLine
+              key={`${place} ${entry.detail}`}
+              entry={entry}
+              alone={entries.length === 1}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+interface EntryLineProps {
+  readonly entry: Check;
+  /** True for a check's only entry, whose result the check already shows. */
+  readonly alone: boolean;
+}
+
+function EntryLine({ entry, alone }: EntryLineProps) {
+  const { passed, error, detail, latencyMs } = entry;
+  const address = addressOf(entry) ?? detail ?? '';
+  const passing = alone ? '' : checkWords.outcomes.passed;
+  const result = passed ? passing : (error ?? checkWords.outcomes.failed);
+  return (
+    <li data-tone={passed ? 'green' : 'red'}>
+      <code>{address}</code>
+      <span className="check-result">{result}</span>
+      <span className="check-took">{latencyMs === undefined ? '' : formatDuration(latencyMs)}</span>
+    </li>
   );
 }

@@ -1,42 +1,38 @@
+import { useCallback, useEffect, useId, useRef, useState } from 'react';
+import { NOTE_LIMITS, type ProviderNote } from '#shared/provider-notes.ts';
 import type { Provider as ProviderRecord } from '#shared/provider.ts';
-import { useCallback, useEffect, useRef } from 'react';
-import { CopyButton } from '../../ui/copy-button.tsx';
-import { ProviderOrders } from './provider-actions.tsx';
-import { OwnNote } from './own-note.tsx';
-import { ProviderPanels } from './provider-panels.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
-import type { Agent } from '../../api/agent.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import { NO_NOTE, type ProviderDetail, type Providers as Registry } from '../../api/providers.ts';
-import { useReading } from '../../ui/use-reading.ts';
-import { useSeconds } from '../../ui/use-seconds.ts';
-import { directMachine } from '../this-machine/agent-engine.ts';
-import { isRechecked, standingOf } from './provider-standing.ts';
-import { providerName, providerWords } from './provider-text.ts';
+import type { Refusal } from '../../api/client.ts';
+import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
-import { StateWord } from '../../ui/state-word.tsx';
-import type { StateWord as StateWordText } from '../../text/en/states.ts';
+import type { StateText } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { ConfirmDialog } from '../../ui/modal.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
+import { directMachine } from '../this-machine/agent-engine.ts';
+import { ProviderPanels } from './provider-panels.tsx';
+import { isRechecked, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface ProviderProps {
   readonly id: string;
-  readonly data: LiveData;
-  readonly control: boolean;
-  readonly frozenAt: number | null;
-  readonly registry: Registry;
-  readonly agent: Agent;
 }
 
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
 /** The page of one machine. */
-export function Provider({ id, data, control, frozenAt, registry, agent }: ProviderProps) {
+export function Provider({ id }: ProviderProps) {
+  const { data, frozenAt, registry } = useWindow();
   const read = useCallback(() => registry.readOne(id), [registry, id]);
   const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
   const listed = registry.lastList()?.data.find((provider) => provider.id === id);
   const provider = value?.provider ?? listed;
-  const serverNow = useSeconds(frozenAt) + data.skewMs;
+  const serverNow = useServerNow();
 
   if (failure?.status === 404) return <Unknown id={id} />;
   if (!provider) {
@@ -53,15 +49,15 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
     );
   }
   return (
-    <Known
-      {...{ id, provider, data, control, serverNow, registry, agent, again }}
+    <Machine
+      {...{ id, provider, serverNow, again }}
       history={value === null ? [] : value.history}
       note={value?.note ?? null}
     />
   );
 }
 
-interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
+interface MachineProps extends ProviderProps {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
   /** Null until it has been read. */
@@ -70,8 +66,9 @@ interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
   readonly again: () => void;
 }
 
-function Known(props: KnownProps) {
-  const { id, provider, data, control, serverNow, registry, agent, again, history } = props;
+function Machine(props: MachineProps) {
+  const { id, provider, serverNow, again, history } = props;
+  const { data, control, registry, agent } = useWindow();
   const { stats } = data.status;
   const isDirect = directMachine(agent.last(), data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
@@ -89,10 +86,9 @@ function Known(props: KnownProps) {
             {isRechecked(provider, standing) && <em>{t.providers.rechecked}</em>}
           </p>
         </div>
-        <ProviderOrders
-          {...{ id, name, control }}
+        <ProviderActions
+          {...{ id, name }}
           checking={provider.verification.status === 'verifying'}
-          actions={registry}
           onVerifying={again}
           onRemoved={() => location.assign(LIST)}
         />
@@ -105,7 +101,7 @@ function Known(props: KnownProps) {
       {props.note !== null && (
         <OwnNote
           key={`${id} ${note.name} ${note.note}`}
-          {...{ note, control }}
+          note={note}
           hostname={providerName(provider)}
           onSave={async (next) => {
             const refusal = await registry.setNote(id, next);
@@ -133,7 +129,7 @@ function Back() {
   );
 }
 
-function Title({ name, word, means }: StateWordText & { readonly name: string }) {
+function Title({ name, word, means }: StateText & { readonly name: string }) {
   const title = useRef<HTMLHeadingElement>(null);
   // The row that had the focus is gone, so keyboard users continue from the top.
   useEffect(() => title.current?.focus(), []);
@@ -151,5 +147,110 @@ function Unknown({ id }: { readonly id: string }) {
       <p>{t.providers.unknownText(id)}</p>
       <Back />
     </section>
+  );
+}
+
+interface OwnNoteProps {
+  readonly note: ProviderNote;
+  readonly hostname: string;
+  readonly onSave: (note: ProviderNote) => Promise<Refusal | null>;
+}
+
+const noteWords = t.providers.note;
+
+/** The owner's name for a machine and the note about it. */
+function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
+  const { control } = useWindow();
+  const [draft, setDraft] = useState(note);
+  const [error, setError] = useState<string | null>(null);
+  const id = useId();
+  const isChanged = draft.name !== note.name || draft.note !== note.note;
+  return (
+    <form
+      className="panel own-note"
+      aria-label={noteWords.title}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSave(draft).then((refusal) => setError(refusal?.message ?? null));
+      }}
+    >
+      <label htmlFor={`${id}-name`}>{noteWords.name}</label>
+      <input
+        id={`${id}-name`}
+        value={draft.name}
+        maxLength={NOTE_LIMITS.name}
+        placeholder={hostname}
+        autoComplete="off"
+        readOnly={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onChange={({ target }) => setDraft({ ...draft, name: target.value })}
+      />
+      <label htmlFor={`${id}-note`}>{noteWords.note}</label>
+      <textarea
+        id={`${id}-note`}
+        rows={2}
+        value={draft.note}
+        maxLength={NOTE_LIMITS.note}
+        readOnly={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onChange={({ target }) => setDraft({ ...draft, note: target.value })}
+      />
+      <Button type="submit" disabled={!control || !isChanged}>
+        {t.settings.save.save}
+      </Button>
+      <ErrorText text={error} />
+    </form>
+  );
+}
+
+interface ProviderActionsProps {
+  readonly id: string;
+  readonly name: string;
+  readonly checking: boolean;
+  readonly onVerifying: () => void;
+  readonly onRemoved: () => void;
+}
+
+const actionWords = t.providers.actions;
+
+function ProviderActions(props: ProviderActionsProps) {
+  const { id, name, checking, onVerifying, onRemoved } = props;
+  const { registry } = useWindow();
+  const [asking, setAsking] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+
+  const verify = async (): Promise<void> => {
+    const refusal = await registry.verify(id);
+    setError(refusal?.message ?? null);
+    if (!refusal) onVerifying();
+  };
+  const remove = async (): Promise<void> => {
+    const refusal = await registry.remove(id);
+    setAsking(false);
+    setError(refusal?.message ?? null);
+    if (!refusal) onRemoved();
+  };
+
+  return (
+    <div className="provider-actions">
+      <ControlButton
+        aria-disabled={checking || undefined}
+        onClick={() => void (checking ? undefined : verify())}
+      >
+        {checking ? actionWords.verifying : actionWords.verify}
+      </ControlButton>
+      <ControlButton onClick={() => setAsking(true)}>{actionWords.remove}</ControlButton>
+      <ErrorText text={error} />
+      {asking && (
+        <ConfirmDialog
+          title={actionWords.removeTitle(name)}
+          action={actionWords.removeNow(name)}
+          onConfirm={() => void remove()}
+          onClose={() => setAsking(false)}
+        >
+          {actionWords.removeText}
+        </ConfirmDialog>
+      )}
+    </div>
   );
 }

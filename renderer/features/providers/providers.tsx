@@ -1,23 +1,26 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { AddMachine } from './add-machine.tsx';
-import { ProviderFilters } from './provider-filters.tsx';
-import { ProviderList } from './provider-list.tsx';
-import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { ThisMachine } from '../this-machine/this-machine.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
-import type { Agent } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { Providers as Registry } from '../../api/providers.ts';
-import type { SettingsState } from '../../api/window-state.ts';
-import { useReading } from '../../ui/use-reading.ts';
-import { useSeconds } from '../../ui/use-seconds.ts';
-import { directMachine } from '../this-machine/agent-engine.ts';
-import type { ProviderFilter } from './provider-groups.ts';
-import type { ColumnId } from './provider-columns.ts';
-import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
-import type { ProviderEntry } from './provider-standing.ts';
+import { hashOf } from '../../route.ts';
+import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
+import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
+import { directMachine } from '../this-machine/agent-engine.ts';
+import { ThisMachine } from '../this-machine/this-machine.tsx';
+import { AddMachine } from './add-machine.tsx';
+import { ProviderList } from './provider-list.tsx';
+import {
+  COLUMN_IDS,
+  type ColumnId,
+  columnOf,
+  entriesOf,
+  matchesGroup,
+  matchesText,
+  summaryOf,
+} from './provider-listing.ts';
+import { PROVIDER_FILTERS, type ProviderEntry, type ProviderFilter } from './provider-standing.ts';
 
 /** Filter and order of the list, kept while a machine's page is open. */
 export interface ProvidersView {
@@ -26,27 +29,19 @@ export interface ProvidersView {
 }
 
 interface ProvidersProps {
-  readonly data: LiveData;
   readonly filter: ProviderFilter;
   readonly joining: boolean;
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
   /** The machine whose page was open last. */
   readonly opened: string | null;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly frozenAt: number | null;
-  readonly registry: Registry;
-  readonly agent: Agent;
-  readonly saveSettings: Control['saveSettings'];
 }
 
 const TITLE = 'providers-title';
 
 /** The list of machines that report to this gateway. */
-export function Providers(props: ProvidersProps) {
-  const { data, filter, view, onView, opened, control, frozenAt, registry } = props;
-  const { settings, agent, saveSettings, joining } = props;
+export function Providers({ filter, joining, view, onView, opened }: ProvidersProps) {
+  const { data, frozenAt, registry, agent } = useWindow();
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
   const {
@@ -54,7 +49,7 @@ export function Providers(props: ProvidersProps) {
     failure,
     again,
   } = useReading(registry.readList, revision, registry.lastList());
-  const serverNow = useSeconds(frozenAt) + data.skewMs;
+  const serverNow = useServerNow();
   useReturn(opened);
 
   const { providerCircuits } = data.status.stats;
@@ -66,15 +61,8 @@ export function Providers(props: ProvidersProps) {
   const failed = list === null && frozenAt === null ? failure : null;
   return (
     <>
-      <Head
-        says={list === null ? t.shell.reading : summaryOf(all)}
-        control={control}
-        onAdd={() => setAdding(true)}
-      />
-      <ThisMachine
-        {...{ data, control, joining, settings, frozenAt, serverNow, agent, saveSettings }}
-        machines={list?.data ?? []}
-      />
+      <Head says={list === null ? t.shell.reading : summaryOf(all)} onAdd={() => setAdding(true)} />
+      <ThisMachine {...{ joining, serverNow }} machines={list?.data ?? []} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
@@ -88,9 +76,7 @@ export function Providers(props: ProvidersProps) {
       )}
       {adding && (
         <AddMachine
-          {...{ serverNow }}
-          enroll={registry.enroll}
-          readInstall={registry.readInstall}
+          serverNow={serverNow}
           known={list?.data ?? []}
           onClose={() => setAdding(false)}
         />
@@ -99,13 +85,8 @@ export function Providers(props: ProvidersProps) {
   );
 }
 
-interface HeadProps {
-  readonly says: string;
-  readonly control: boolean;
-  readonly onAdd: () => void;
-}
-
-function Head({ says, control, onAdd }: HeadProps) {
+function Head({ says, onAdd }: { readonly says: string; readonly onAdd: () => void }) {
+  const { control } = useWindow();
   return (
     <div className="providers-head">
       <div>
@@ -114,7 +95,7 @@ function Head({ says, control, onAdd }: HeadProps) {
         </h1>
         <p className="quiet">{says}</p>
       </div>
-      <ControlButton control={control} data-primary onClick={onAdd}>
+      <ControlButton data-primary onClick={onAdd}>
         {t.providers.joinOne}
       </ControlButton>
       {!control && <ReadOnlyNote />}
@@ -140,14 +121,9 @@ function Machines(props: MachinesProps) {
     () => (filter === 'all' ? named : named.filter((entry) => matchesGroup(entry, filter))),
     [named, filter],
   );
-  const onText = (next: string): void => onView({ ...view, text: next });
   return (
     <>
-      <ProviderFilters
-        {...{ filter, text, sort, onText }}
-        onSort={(next) => onView({ ...view, sort: next })}
-        entries={named}
-      />
+      <ProviderFilters {...{ filter, view, onView }} entries={named} />
       <section className="panel" aria-label={t.providers.label}>
         {shown.length > 0 ? (
           <ProviderList
@@ -156,7 +132,7 @@ function Machines(props: MachinesProps) {
             {...{ sort, serverNow, opened }}
           />
         ) : (
-          <NoMatch text={text} onClear={() => onText('')} />
+          <NoMatch text={text} onClear={() => onView({ ...view, text: '' })} />
         )}
       </section>
       {unread > 0 && <p className="quiet">{t.providers.filters.unread(unread)}</p>}
@@ -207,5 +183,57 @@ function NoProviders() {
         </div>
       </dl>
     </section>
+  );
+}
+
+interface ProviderFiltersProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView'> {
+  readonly entries: readonly ProviderEntry[];
+}
+
+/** The state filter is part of the URL. */
+function ProviderFilters({ entries, filter, view, onView }: ProviderFiltersProps) {
+  return (
+    <search className="provider-filters">
+      <nav className="filters" aria-label={t.providers.filters.label}>
+        {PROVIDER_FILTERS.map((choice) => (
+          <a
+            key={choice}
+            href={hashOf({ page: 'providers', filter: choice })}
+            aria-current={choice === filter ? 'true' : undefined}
+          >
+            {t.providers.groups[choice]}{' '}
+            <span className="filter-count">
+              {formatCount(entries.filter((entry) => matchesGroup(entry, choice)).length)}
+            </span>
+          </a>
+        ))}
+      </nav>
+      <input
+        type="search"
+        className="search"
+        aria-label={t.providers.filters.search}
+        placeholder={t.providers.filters.placeholder}
+        autoComplete="off"
+        spellCheck={false}
+        value={view.text}
+        onChange={({ target }) => onView({ ...view, text: target.value })}
+      />
+      <label className="provider-sort">
+        {t.providers.sortBy}
+        <select
+          value={view.sort}
+          onChange={({ target }) => {
+            const chosen = COLUMN_IDS.find((known) => known === target.value);
+            if (chosen !== undefined) onView({ ...view, sort: chosen });
+          }}
+        >
+          {COLUMN_IDS.map((known) => (
+            <option key={known} value={known}>
+              {columnOf(known).sort}
+            </option>
+          ))}
+        </select>
+      </label>
+    </search>
   );
 }

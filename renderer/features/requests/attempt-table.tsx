@@ -1,12 +1,10 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { wholeNameOf, type Labels } from './attempt-names.ts';
-import { causeText, resultText, usageText } from './attempt-text.ts';
-import { circuitText } from './circuit-text.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { skippedUpstreams } from './skipped-upstreams.ts';
-import { isSkip } from './waterfall-model.ts';
 import { t } from '../../text/t.ts';
+import { type Labels, wholeNameOf } from './attempt-names.ts';
+import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
+import { isSkip } from './waterfall-model.ts';
 
 interface AttemptTableProps {
   readonly row: RequestRow;

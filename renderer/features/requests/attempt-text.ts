@@ -1,9 +1,10 @@
-import { OUTRUN } from '#shared/reasons.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { nameOf, type Labels } from './attempt-names.ts';
-import { brokenBefore } from './waterfall-lanes.ts';
+import { OUTRUN } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
+import { type Labels, nameOf } from './attempt-names.ts';
+import { brokenBefore } from './waterfall-model.ts';
 
 const { causes, results } = t.attempts;
 
@@ -69,4 +70,31 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
   if (row.state === 'broken') return results.dropped;
   if (row.state === 'cancelled') return results.cancelled;
   return cause === 'resume' ? results.resumed : results.answered;
+}
+
+/** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
+export function circuitText({
+  circuitBefore,
+  circuitAfter,
+}: Pick<AttemptRow, 'circuitBefore' | 'circuitAfter'>): string {
+  const { circuits, circuitChange } = t.attempts;
+  const before = circuits[circuitBefore];
+  if (circuitAfter === null || circuitAfter === circuitBefore) return before;
+  return circuitChange(before, circuits[circuitAfter]);
+}
+
+interface SkippedUpstream {
+  readonly upstream: string;
+  readonly provider: string | null;
+  readonly reason: string;
+}
+
+/** Upstreams that were not called: named in the fallback reason, but without an attempt. */
+export function skippedUpstreams({
+  attempts,
+  fallbackReason,
+}: Pick<RequestRow, 'attempts' | 'fallbackReason'>): readonly SkippedUpstream[] {
+  return parseFallbackReason(fallbackReason).filter(
+    ({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream),
+  );
 }

@@ -1,10 +1,8 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
-import { nameOf, type Labels } from './attempt-names.ts';
-import { causeText, resultText, usageText } from './attempt-text.ts';
-import { circuitText } from './circuit-text.ts';
-import { skippedUpstreams } from './skipped-upstreams.ts';
-import { storyOf } from './request-timeline.ts';
+import { type Labels, nameOf } from './attempt-names.ts';
+import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
+import { storyOf } from './request-story.ts';
 
 /** The id used in the fallback reason. */
 const idOf = ({ upstream, provider }: AttemptRow) =>

@@ -1,18 +1,14 @@
-import type { LiveData } from '../../api/live-data.ts';
-import { firstRequest } from './curl-line.ts';
 import { hashOf } from '../../route.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
 import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { useWindow } from '../../window-context.ts';
+import { firstRequest } from './curl-line.ts';
 
 const words = t.requests.first;
 
-interface FirstRequestProps {
-  readonly data: LiveData;
-  /** The level below the page's or the section's title. */
-  readonly heading: 'h2' | 'h3';
-}
-
-export function FirstRequest({ data, heading: Heading }: FirstRequestProps) {
+/** `heading`: the level below the page's or the section's title. */
+export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h3' }) {
+  const { data } = useWindow();
   const { baseUrl } = data.app;
   return (
     <div className="empty">

@@ -1,15 +1,15 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { Labels } from './attempt-names.ts';
-import { elapsedOf } from './waterfall-model.ts';
-import { RequestLine } from './request-row.tsx';
-import { holdRows } from './held-rows.ts';
+import { formatClock, formatDuration } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
-import { t } from '../../text/t.ts';
-import { AXIS_TICKS_MS, axisPercent } from './time-scale.ts';
+import { useWindow } from '../../window-context.ts';
+import type { Labels } from './attempt-names.ts';
+import { amountOf, outcomeWords, whoOf, whyOf } from './request-text.ts';
+import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
+import { Waterfall } from './waterfall.tsx';
 
 interface RequestListProps {
   /** Newest first. */
@@ -20,9 +20,7 @@ interface RequestListProps {
   readonly name?: string;
   /** True while something else holds the list still, such as open details. */
   readonly isHeld: boolean;
-  readonly data: Pick<LiveData, 'skewMs'>;
   readonly labels: Labels;
-  readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
   /** Called when the end of the list is near. */
   readonly onEnd?: (() => void) | undefined;
@@ -33,7 +31,8 @@ const ROWS_AHEAD = 50;
 
 /** Requests on a common time axis, newest first; holds still while it is used. */
 export function RequestList(props: RequestListProps) {
-  const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect, onEnd } = props;
+  const { rows, limit = Infinity, name = '', isHeld, onSelect, onEnd } = props;
+  const { data, now } = useWindow();
   // Keyed by content: every report is a new object, for which rows must not render again.
   const names = JSON.stringify([...props.labels]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);
@@ -111,15 +110,11 @@ function useActiveRow(
   return { active, activate };
 }
 
-interface Drawn {
-  readonly first: number;
-  readonly last: number;
-  readonly active: number;
-  readonly count: number;
-}
-
 /** The rows to render: the visible ones and the active one, which would otherwise lose the focus. */
-function drawnRows(rows: readonly RequestRow[], { first, last, active, count }: Drawn) {
+function drawnRows(
+  rows: readonly RequestRow[],
+  { first, last, active, count }: Readonly<Record<'first' | 'last' | 'active' | 'count', number>>,
+) {
   return rows
     .slice(0, count)
     .map((row, index) => ({ row, index }))
@@ -140,4 +135,77 @@ function TimeAxis() {
       </span>
     </div>
   );
+}
+
+interface RequestLineProps {
+  readonly row: RequestRow;
+  readonly index: number;
+  readonly count: number;
+  /** True for the one row of the list that Tab stops at. */
+  readonly isActive: boolean;
+  readonly labels: Labels;
+  readonly elapsedMs: number;
+  readonly onSelect: (row: RequestRow) => void;
+}
+
+/** One request; memoised, so that a finished one is rendered once. */
+const RequestLine = memo(function RequestLine({
+  row,
+  index,
+  count,
+  isActive,
+  labels,
+  elapsedMs,
+  onSelect,
+}: RequestLineProps) {
+  const { tone, word } = outcomeWords(row, elapsedMs);
+  const why = whyOf(row, labels);
+  return (
+    <li
+      aria-setsize={count}
+      aria-posinset={index + 1}
+      style={{ transform: `translateY(calc(var(--row) * ${index}))` }}
+    >
+      <button
+        type="button"
+        className="request"
+        data-tone={tone}
+        data-index={index}
+        data-id={row.id}
+        tabIndex={isActive ? 0 : -1}
+        aria-haspopup="dialog"
+        onClick={() => onSelect(row)}
+      >
+        <span className="request-time">{formatClock(row.startedAt)}</span>
+        <span className="request-who">
+          <span className="request-name">{whoOf(row, labels)}</span>
+          <span className="request-why" title={why ?? undefined}>
+            {why ?? row.model ?? t.requests.noModel}
+          </span>
+        </span>
+        <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
+        <span className="request-result">
+          <span className="request-word">{word}</span>
+          <span className="request-took">{formatDuration(elapsedMs)}</span>
+          <span className="request-amount">{amountOf(row)}</span>
+        </span>
+      </button>
+    </li>
+  );
+});
+
+/** The rows on the page with their newest data: none is removed or moved, and only older ones are added, at the end. */
+export function holdRows(held: readonly RequestRow[] | null, rows: readonly RequestRow[]) {
+  if (held === null) return { shown: rows, waiting: 0 };
+  const current = new Map(rows.map((row) => [row.id, row]));
+  const isSame = held.every((row) => (current.get(row.id) ?? row) === row);
+  const same = isSame ? held : held.map((row) => current.get(row.id) ?? row);
+  for (const { id } of held) current.delete(id);
+  const others = [...current.values()];
+  // Rows that start to match the filter within the list are not shown either.
+  const newest = held[0]?.startedAt ?? -Infinity;
+  const oldest = held.at(-1)?.startedAt ?? -Infinity;
+  const older = others.filter(({ startedAt }) => startedAt < oldest);
+  const waiting = others.filter(({ startedAt }) => startedAt >= newest).length;
+  return { shown: older.length === 0 ? same : [...same, ...older], waiting };
 }

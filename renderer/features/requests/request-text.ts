@@ -1,14 +1,14 @@
 import { assertNever } from '#shared/assert.ts';
-import type { RequestRow } from '#shared/live.ts';
-import { nameOf, placeName, type Labels } from './attempt-names.ts';
-import { gaveContent } from './attempt-text.ts';
-import { silentMsOf } from './waterfall-model.ts';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import type { RequestRow } from '#shared/live.ts';
+import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { briefStoryOf } from './request-timeline.ts';
-import type { Tone } from '../overview/upstream-status-text.ts';
 import { t } from '../../text/t.ts';
+import { type Labels, nameOf, placeName } from './attempt-names.ts';
+import { gaveContent } from './attempt-text.ts';
+import { briefStoryOf } from './request-story.ts';
+import { silentMsOf } from './waterfall-model.ts';
 
 /** A request's state in words. */
 interface OutcomeWords {

@@ -1,36 +1,34 @@
-import { useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import type { RequestRow } from '#shared/live.ts';
+import { machinesIn } from '#shared/machine-names.ts';
 import {
   countsOf,
+  type Facet,
+  FACETS,
   facetsOf,
+  type FacetValues,
   type FilterCounts,
   matchesFilter,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
-import { machinesIn } from '#shared/machine-names.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { Requests as RequestsApi } from '../../api/requests.ts';
 import { hashOf } from '../../route.ts';
-import { formatCount } from '../../text/format.ts';
+import { COLLATOR, formatCount } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import type { OpenDetails } from '../../use-open-request.ts';
-import { labelsOf } from './attempt-names.ts';
+import { SEARCH_KEY, useShortcut } from '../../ui/shortcuts.tsx';
+import { useWindow } from '../../window-context.ts';
+import { type Labels, labelsOf, machineName } from './attempt-names.ts';
 import { FirstRequest } from './first-request.tsx';
-import { allCounts, allFacets, together } from './kept-requests.ts';
-import { Legend } from './legend.tsx';
-import { OpenRequest } from './open-request.tsx';
+import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
+import { type OpenDetails, OpenRequest } from './open-request.tsx';
 import { RequestList } from './request-list.tsx';
-import { RequestNarrowing } from './request-narrowing.tsx';
-import { useKeptRequests } from './use-kept-requests.ts';
+import { Legend } from './waterfall.tsx';
 
 interface RequestsProps {
-  readonly data: LiveData;
-  readonly now: number;
   readonly filter: RequestFilter;
   readonly by?: Narrowing | undefined;
-  readonly requests: RequestsApi;
   /** While details are open, the list behind them does not move. */
   readonly details: OpenDetails;
   readonly onSelect: (row: RequestRow) => void;
@@ -39,8 +37,8 @@ interface RequestsProps {
 const NO_NARROWING: Narrowing = {};
 
 /** The requests that the gateway keeps. */
-export function Requests(props: RequestsProps) {
-  const { data, now, filter, by = NO_NARROWING, requests, details, onSelect } = props;
+export function Requests({ filter, by = NO_NARROWING, details, onSelect }: RequestsProps) {
+  const { data, requests } = useWindow();
   const feed = data.requests;
   const { totalRequests: revision } = data.status.stats;
   const { kept, readOlder } = useKeptRequests(requests, { filter, by, feed, revision });
@@ -70,7 +68,7 @@ export function Requests(props: RequestsProps) {
             <Legend />
           </header>
         )}
-        {feed.length === 0 && <FirstRequest data={data} heading="h2" />}
+        {feed.length === 0 && <FirstRequest heading="h2" />}
         {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
             <h2>{t.requests.nothing}</h2>
@@ -82,14 +80,14 @@ export function Requests(props: RequestsProps) {
         )}
         {rows.length > 0 && (
           <RequestList
-            {...{ rows, name, data, labels, now, onSelect }}
+            {...{ rows, name, labels, onSelect }}
             isHeld={details.id !== null}
             onEnd={readOlder}
           />
         )}
         {rows.length > 0 && kept.isComplete && <p className="list-end">{t.requests.kept}</p>}
       </section>
-      <OpenRequest {...{ data, labels, now, details, requests, rows }} onEnd={readOlder} />
+      <OpenRequest {...{ labels, details, rows }} onEnd={readOlder} />
     </>
   );
 }
@@ -115,4 +113,68 @@ function FilterLinks({ filter, by, counts }: FilterLinksProps) {
       ))}
     </nav>
   );
+}
+
+interface RequestNarrowingProps {
+  readonly facets: FacetValues;
+  readonly labels: Labels;
+  readonly by: Narrowing;
+  readonly onChange: (by: Narrowing) => void;
+}
+
+/** The search field and one select for each property in which the requests differ. */
+function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
+  const search = useRef<HTMLInputElement>(null);
+  useShortcut(SEARCH_KEY, () => search.current?.focus());
+  useEffect(() => {
+    // The address can change without the field, as with the Back button.
+    if (search.current && search.current.value !== (by.text ?? '')) {
+      search.current.value = by.text ?? '';
+    }
+  }, [by.text]);
+  const wordOf = (facet: Facet, value: string) => {
+    if (facet === 'upstream') return labels.get(value) ?? value;
+    if (facet === 'machine') return machineName(value, labels);
+    return facet === 'reason' ? reasonText(value) : value;
+  };
+  return (
+    <search className="narrowing">
+      <input
+        ref={search}
+        type="search"
+        defaultValue={by.text ?? ''}
+        placeholder={t.requests.searchHint}
+        aria-label={t.requests.search}
+        onChange={({ target }) => onChange(changed(by, 'text', target.value))}
+      />
+      {FACETS.map((facet) => {
+        const values = facets[facet];
+        const chosen = by[facet] ?? '';
+        if (chosen === '' && values.length < 2) return null;
+        return (
+          <select
+            key={facet}
+            aria-label={t.requests.facets[facet].label}
+            value={chosen}
+            onChange={({ target }) => onChange(changed(by, facet, target.value))}
+          >
+            <option value="">{t.requests.facets[facet].all}</option>
+            {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])]
+              .map((value) => ({ value, word: wordOf(facet, value) }))
+              .toSorted((a, b) => COLLATOR.compare(a.word, b.word))
+              .map(({ value, word }) => (
+                <option key={value} value={value}>
+                  {word}
+                </option>
+              ))}
+          </select>
+        );
+      })}
+    </search>
+  );
+}
+
+function changed(by: Narrowing, part: Facet | 'text', value: string): Narrowing {
+  const { [part]: _, ...rest } = by;
+  return value === '' ? rest : { ...rest, [part]: value };
 }

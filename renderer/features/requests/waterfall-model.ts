@@ -1,7 +1,5 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
-import { lanesOf, type Lane } from './waterfall-lanes.ts';
-import { axisPercent } from './time-scale.ts';
 
 export type SegmentKind =
   'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'silent' | 'stalled' | 'broken';
@@ -111,4 +109,53 @@ function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): r
     { kind: waiting, from: startMs, to: firstContentMs },
     { kind: answer, from: firstContentMs, to: endMs },
   ];
+}
+
+/** A request has at most two calls at a time, so two lanes suffice. */
+export type Lane = 0 | 1;
+
+/**
+ * The lane on which each attempt is drawn: the upper one if it is free. An attempt that resumes an answer is on the
+ * other lane than the dropped one, so that the handover is visible.
+ */
+export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
+  const lanes: Lane[] = [];
+  for (const attempt of attempts) {
+    const broken = attempt.cause === 'resume' ? lanes[brokenBefore(attempts, lanes.length)] : null;
+    if (broken === 0 || broken === 1) lanes.push(broken === 0 ? 1 : 0);
+    else lanes.push(isTaken(0, attempts, lanes, attempt.startMs) ? 1 : 0);
+  }
+  return lanes;
+}
+
+/** Index of the last dropped answer before `index`; -1 if none. */
+export function brokenBefore(attempts: readonly AttemptRow[], index: number): number {
+  return attempts
+    .slice(0, index)
+    .findLastIndex(({ firstContentMs, reason }) => firstContentMs !== null && reason !== 'outrun');
+}
+
+function isTaken(
+  lane: Lane,
+  attempts: readonly AttemptRow[],
+  lanes: readonly Lane[],
+  atMs: number,
+): boolean {
+  return lanes.some((taken, index) => {
+    const endMs = attempts[index]?.endMs ?? Infinity;
+    return taken === lane && endMs > atMs;
+  });
+}
+
+/** The axis is logarithmic: it shows both 300 ms and two minutes without rescaling. */
+const KNEE_MS = 250;
+const END_MS = 180_000;
+const SPAN = Math.log1p(END_MS / KNEE_MS);
+
+/** The labelled ticks of the axis. */
+export const AXIS_TICKS_MS = [0, 1_000, 5_000, 30_000, 120_000] as const;
+
+/** Position on the axis in percent of its width; everything beyond three minutes is at the end. */
+export function axisPercent(ms: number): number {
+  return (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;
 }

@@ -1,5 +1,5 @@
 import { completeAddress } from '../../text/address.ts';
-import type { Field, Section } from './field.ts';
+import type { Field, Section } from './settings-table.ts';
 
 /** Null resets to the default. */
 export type Draft = string | boolean | null;

@@ -1,11 +1,18 @@
 import { useId, useState } from 'react';
-import { KEY_LIMIT_NAMES, type KeyLimitUse, MAX_KEY_LIMIT, type NamedKey } from '#shared/keys.ts';
-import type { Keys } from '../../api/keys.ts';
+import {
+  KEY_LIMIT_NAMES,
+  type KeyLimitName,
+  type KeyLimitUse,
+  MAX_KEY_LIMIT,
+  type NamedKey,
+} from '#shared/keys.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
+import type { Control } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { changeOf, draftOf, standingOf } from './key-limit-model.ts';
 
 const words = t.keys.limits;
 
@@ -43,7 +50,7 @@ function textOf(use: KeyLimitUse): string {
 
 interface KeyLimitDialogProps {
   readonly named: NamedKey;
-  readonly onSave: Keys['limit'];
+  readonly onSave: Control['keys']['limit'];
   readonly onClose: () => void;
 }
 
@@ -58,7 +65,7 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
     else setError(refusal.message);
   };
   return (
-    <Modal title={words.title(named.name)} closing={t.shell.close} onClose={onClose}>
+    <Modal title={words.title(named.name)} onClose={onClose}>
       <p className="modal-text">{words.text}</p>
       <form
         className="limit-form"
@@ -83,11 +90,40 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
             />
           </div>
         ))}
-        <button type="submit" className="button" data-primary>
+        <Button type="submit" data-primary>
           {t.settings.save.save}
-        </button>
+        </Button>
         <ErrorText text={error} />
       </form>
     </Modal>
+  );
+}
+
+/** How much of a key's limit is used. */
+type LimitStanding = 'free' | 'near' | 'reached';
+
+export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
+  if (used >= limit) return 'reached';
+  return used >= WARNED_SHARE * limit ? 'near' : 'free';
+}
+
+/** The contents of the form's fields: digits, or nothing. */
+type LimitDraft = Readonly<Record<KeyLimitName, string>>;
+
+export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
+  const text = (name: KeyLimitName) =>
+    String(limits.find((each) => each.name === name)?.limit ?? '');
+  return {
+    requestsDay: text('requestsDay'),
+    requestsMonth: text('requestsMonth'),
+    tokensDay: text('tokensDay'),
+    tokensMonth: text('tokensMonth'),
+  };
+}
+
+/** The form in which the gateway accepts limits: all of them, null for none. */
+export function changeOf(draft: LimitDraft): Readonly<Record<string, number | null>> {
+  return Object.fromEntries(
+    KEY_LIMIT_NAMES.map((name) => [name, draft[name] === '' ? null : Number(draft[name])]),
   );
 }

@@ -1,25 +1,25 @@
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
-import type { Keys } from '../../api/keys.ts';
 import { formatMoment } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { ConfirmDialog } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { t } from '../../text/t.ts';
-import { standingOf } from './key-limit-model.ts';
-import { KeyLimitDialog, KeyLimitList } from './key-limits.tsx';
+import { useWindow } from '../../window-context.ts';
+import { KeyLimitDialog, KeyLimitList, standingOf } from './key-limits.tsx';
 
 const words = t.keys;
 
 interface KeysSectionProps {
-  readonly keys: Keys;
   readonly revision: number;
   readonly onChanged: () => void;
 }
 
 /** The keys for apps; a new one is shown only until the page is left. */
-export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
+export function KeysSection({ revision, onChanged }: KeysSectionProps) {
+  const { keys } = useWindow().actions;
   const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -82,35 +82,17 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
         />
       )}
       {revoking !== null && (
-        <RevokeDialog
-          name={revoking}
-          isLast={isLastKey(list)}
-          onRevoke={() => void revoke(revoking)}
+        <ConfirmDialog
+          title={words.revokeTitle(revoking)}
+          action={words.revokeNow(revoking)}
+          onConfirm={() => void revoke(revoking)}
           onClose={() => setRevoking(null)}
-        />
+        >
+          {words.revokeText}
+          {isLastKey(list) && words.revokeLast}
+        </ConfirmDialog>
       )}
     </details>
-  );
-}
-
-interface RevokeDialogProps {
-  readonly name: string;
-  readonly isLast: boolean;
-  readonly onRevoke: () => void;
-  readonly onClose: () => void;
-}
-
-function RevokeDialog({ name, isLast, onRevoke, onClose }: RevokeDialogProps) {
-  return (
-    <Modal title={words.revokeTitle(name)} closing={t.shell.cancel} onClose={onClose}>
-      <p className="modal-text">
-        {words.revokeText}
-        {isLast && words.revokeLast}
-      </p>
-      <button type="button" className="button" data-danger onClick={onRevoke}>
-        {words.revokeNow(name)}
-      </button>
-    </Modal>
   );
 }
 
@@ -127,12 +109,8 @@ function KeyRow({ named, onLimit, onRevoke }: KeyRowProps) {
       <strong>{name}</strong>
       <span className="quiet">{lastUse(named)}</span>
       <span className="key-actions">
-        <button type="button" className="button" onClick={onLimit}>
-          {words.limits.open(name)}
-        </button>
-        <button type="button" className="button" onClick={onRevoke}>
-          {words.revoke(name)}
-        </button>
+        <Button onClick={onLimit}>{words.limits.open(name)}</Button>
+        <Button onClick={onRevoke}>{words.revoke(name)}</Button>
       </span>
       <KeyLimitList limits={limits} />
     </li>
@@ -165,9 +143,9 @@ function KeyForm({ onAdd }: KeyFormProps) {
         placeholder={words.nameExample}
         onChange={(event) => setName(event.target.value)}
       />
-      <button type="submit" className="button" data-primary disabled={name.trim() === ''}>
+      <Button type="submit" data-primary disabled={name.trim() === ''}>
         {words.create}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -1,7 +1,27 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { SettingsView, SettingView } from '#shared/settings.ts';
-import type { Field, Section } from './field.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { SettingChoice, SettingsView, SettingView } from '#shared/settings.ts';
 import { t } from '../../text/t.ts';
+
+export interface Choice extends SettingChoice {
+  readonly label: string;
+}
+
+export interface Field extends Omit<SettingView, 'choices'> {
+  readonly section: string;
+  readonly key: string;
+  /** The name that the gateway uses in errors, such as `hosted_a.baseUrl`. */
+  readonly path: string;
+  readonly label: string;
+  /** Empty unless the kind is `choice`. */
+  readonly choices: readonly Choice[];
+}
+
+/** Settings that are saved together. */
+export interface Section {
+  readonly id: string;
+  readonly upstream: UpstreamId | null;
+  readonly fields: readonly Field[];
+}
 
 /** All settings in the gateway's order; one without a label is named by its key. */
 export function sectionsOf(view: SettingsView): readonly Section[] {

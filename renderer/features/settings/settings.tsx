@@ -1,22 +1,15 @@
 import { useEffect, useState } from 'react';
-import type { UpstreamReport } from '#shared/status.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { SettingsSection } from './settings-section.tsx';
-import type { Control } from '../../api/control.ts';
-import type { SettingsState } from '../../api/window-state.ts';
-import type { Drafts } from './draft.ts';
-import { SharingSection } from '../sharing/sharing-section.tsx';
-import { KeysSection } from './keys-section.tsx';
-import { sectionsOf } from './settings-table.ts';
 import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
+import { useWindow } from '../../window-context.ts';
+import { SharingSection } from '../sharing/sharing-section.tsx';
+import type { Drafts } from './draft.ts';
+import { KeysSection } from './keys-section.tsx';
+import { SettingsSection } from './settings-section.tsx';
+import { sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
-  readonly settings: SettingsState;
-  readonly upstreams: readonly UpstreamReport[];
-  readonly control: boolean;
-  /** True while the gateway cannot be reached, so that nothing can be saved. */
-  readonly isLost: boolean;
-  readonly actions: Control;
   /** The section named in the address. */
   readonly opened: string | null;
   readonly drafts: Drafts;
@@ -26,8 +19,8 @@ interface SettingsProps {
 const words = t.settings;
 
 /** All settings of the gateway and of this machine. */
-export function Settings(props: SettingsProps) {
-  const { settings, upstreams, control, isLost, actions, opened, drafts, onDrafts } = props;
+export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
+  const { settings, control, frozenAt, actions } = useWindow();
   const { readSettings } = actions;
   /** Counts changes of keys and addresses, which two sections show. */
   const [revision, setRevision] = useState(0);
@@ -53,36 +46,33 @@ export function Settings(props: SettingsProps) {
       </div>
       {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
-        <section className="panel empty" role="alert">
-          <h2>{words.unreadable}</h2>
-          <p>{settings.message}</p>
-          <button type="button" className="button" onClick={() => void readSettings()}>
-            {t.shell.tryAgain}
-          </button>
-        </section>
+        <Unreadable
+          what={words.subject}
+          message={settings.message}
+          onRetry={() => void readSettings()}
+        />
       )}
       {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
       {settings.kind === 'read' && (
-        <fieldset className="settings" disabled={isLost}>
+        <fieldset className="settings" disabled={frozenAt !== null}>
           <legend className="unseen">{words.all}</legend>
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
-              {...{ section, upstreams, control, drafts, onDrafts, actions }}
+              {...{ section, drafts, onDrafts }}
               view={settings.view}
               open={section.id === (aimedAt?.id ?? 'local')}
               aimedAt={section === aimedAt}
-              onSave={actions.saveSettings}
             />
           ))}
           {control && (
             <>
               <SharingSection
                 view={settings.view}
-                {...{ actions, revision, onChanged }}
+                {...{ revision, onChanged }}
                 aimedAt={opened === 'sharing'}
               />
-              <KeysSection keys={actions.keys} {...{ revision, onChanged }} />
+              <KeysSection {...{ revision, onChanged }} />
             </>
           )}
         </fieldset>

@@ -1,60 +1,46 @@
 import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
-import type { Agent, AgentSeen } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
+import type { AgentState } from '../../api/agent.ts';
 import { completeAddress } from '../../text/address.ts';
+import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import {
   engineHealthText,
   engineName,
   isSameEngine,
+  localUrlOf,
   plainAddress,
 } from '../this-machine/agent-engine.ts';
-import { engineNote } from './engine-note.ts';
-import { TestResult } from './test-result.tsx';
-import { useTest } from './use-test.ts';
-import { t } from '../../text/t.ts';
+import { TestResult, useTest } from './upstream-test.tsx';
 
 const READING_OPTIONS = {
   /** Short, because the user may have just started an engine. */
   longestMs: 3_000,
-  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+  isFinal: ({ kind }: AgentState) => kind === 'off',
 };
-
-interface EngineChoiceProps {
-  readonly agent: Pick<Agent, 'read' | 'last'>;
-  readonly revision: number | null;
-  /** Null while no engine is set for Local. */
-  readonly localUrl: string | null;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream'>;
-  readonly onWorks: () => void;
-}
 
 const words = t.setup.engine;
 
 /** The engines found on this machine; one click makes Local use one. */
-export function EngineChoice({
-  agent,
-  revision,
-  localUrl,
-  control,
-  actions,
-  onWorks,
-}: EngineChoiceProps) {
+export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
+  const { data, agent, control, actions } = useWindow();
+  const localUrl = localUrlOf(data.status);
+  const revision = data.providers?.revision ?? null;
   const { value } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const [address, setAddress] = useState('');
   const [error, setError] = useState<string | null>(null);
-  const test = useTest('local', actions);
+  const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
     const refusal = await actions.saveSettings({ local: { baseUrl } });
     setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks();
+    if (refusal === null && (await test.run())) onWorks?.();
   };
 
   return (
@@ -64,7 +50,7 @@ export function EngineChoice({
           {engines.map((engine) => (
             <EngineRow
               key={engine.baseUrl}
-              {...{ engine, control }}
+              engine={engine}
               isUsed={isSameEngine(localUrl, engine.baseUrl)}
               onUse={() => void put(engine.baseUrl)}
             />
@@ -80,21 +66,17 @@ export function EngineChoice({
           void put(completeAddress(address));
         }}
       >
-        <label className="setup-field">
-          <span>{engines.length > 0 ? words.orAnother : words.address}</span>
-          <input
-            value={address}
-            placeholder={words.example}
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            disabled={!control}
-            onChange={({ target }) => setAddress(target.value)}
-          />
-        </label>
-        <button type="submit" className="button" disabled={!control || address.trim() === ''}>
+        <TextField
+          label={engines.length > 0 ? words.orAnother : words.address}
+          value={address}
+          placeholder={words.example}
+          inputMode="url"
+          disabled={!control}
+          onChange={setAddress}
+        />
+        <Button type="submit" disabled={!control || address.trim() === ''}>
           {words.thisAddress}
-        </button>
+        </Button>
       </form>
       <TestResult state={test.state} />
       <ErrorText text={error} />
@@ -104,12 +86,11 @@ export function EngineChoice({
 
 interface EngineRowProps {
   readonly engine: AgentEngine;
-  readonly control: boolean;
   readonly isUsed: boolean;
   readonly onUse: () => void;
 }
 
-function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
+function EngineRow({ engine, isUsed, onUse }: EngineRowProps) {
   const { kind, baseUrl, health, models, currentModel } = engine;
   const model = currentModel ?? models[0];
   const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
@@ -120,14 +101,19 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
       {isUsed && <span className="quiet">{words.used}</span>}
-      <ControlButton
-        control={control}
-        data-primary={!isUsed || undefined}
-        hidden={isUsed}
-        onClick={onUse}
-      >
+      <ControlButton data-primary={!isUsed || undefined} hidden={isUsed} onClick={onUse}>
         {words.use(engineName(kind))}
       </ControlButton>
     </li>
   );
+}
+
+/** The result of the search for engines on this machine, and what to do next. */
+export function engineNote(seen: AgentState | null): string {
+  if (seen === null) return words.looking;
+  if (seen.kind === 'off') return words.off;
+  const { engines, useEngineDirectly, record } = seen.view;
+  if (engines.length === 0) return words.none;
+  if (useEngineDirectly !== null) return words.noGpu;
+  return record.gpu.count > 0 ? words.gpu : '';
 }

@@ -1,25 +1,15 @@
 import { useEffect, useRef, useState } from 'react';
-import type { Agent } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
-import { t } from '../../text/t.ts';
-
-interface FirstRunProps {
-  readonly agent: Pick<Agent, 'read' | 'last'>;
-  readonly revision: number | null;
-  readonly localUrl: string | null;
-  readonly control: boolean;
-  readonly actions: Control;
-}
 
 const words = t.setup.firstRun;
 
 /** The set-up from no upstream to a first answer. */
-export function FirstRun({ agent, revision, localUrl, control, actions }: FirstRunProps) {
+export function FirstRun() {
   const [works, setWorks] = useState(false);
-  const shared = { control, actions, onWorks: () => setWorks(true) };
+  const onWorks = () => setWorks(true);
   return (
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="first-run-head">
@@ -32,11 +22,11 @@ export function FirstRun({ agent, revision, localUrl, control, actions }: FirstR
       <div className="ways">
         <div>
           <h3>{words.here}</h3>
-          <EngineChoice {...shared} {...{ agent, revision, localUrl }} />
+          <EngineChoice onWorks={onWorks} />
         </div>
         <div>
           <h3>{words.hosted}</h3>
-          <HostedForm {...shared} id="hosted_a" />
+          <HostedForm id="hosted_a" onWorks={onWorks} />
         </div>
       </div>
     </section>

@@ -2,21 +2,18 @@ import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
+import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
-import { ModelField, type ModelList } from './model-field.tsx';
-import { labelFor, type Preset, PRESETS } from './presets.ts';
-import { costHint } from './test-button.tsx';
-import { TestResult } from './test-result.tsx';
-import { useTest } from './use-test.ts';
-import { t } from '../../text/t.ts';
+import { TextField } from '../../ui/text-field.tsx';
+import { useWindow } from '../../window-context.ts';
+import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
 interface HostedFormProps {
   readonly id: HostedId;
-  readonly control: boolean;
-  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
   /** Called once the upstream is saved and has answered. */
-  readonly onWorks: () => void;
+  readonly onWorks?: () => void;
 }
 
 /** Debounce, so that a typed key does not trigger a request per letter. */
@@ -25,25 +22,26 @@ const TYPING_MS = 350;
 const words = t.setup.hosted;
 
 /** The form for a hosted upstream: service, key, and a model from its list. */
-export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
+export function HostedForm({ id, onWorks }: HostedFormProps) {
+  const { control, actions } = useWindow();
   const [preset, setPreset] = useState<Preset | null>(null);
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [error, setError] = useState<string | null>(null);
-  const test = useTest(id, actions);
+  const test = useTest(id);
   const baseUrl = preset?.baseUrl ?? completeAddress(address);
   const isAsking = baseUrl !== '' && (preset?.key === 'optional' || apiKey !== '');
   const list = useModels(id, isAsking ? { baseUrl, apiKey } : null, actions);
   const chosen = model || onlyIn(list);
 
-  const save = async (service: Preset): Promise<void> => {
+  const save = async (of: Preset): Promise<void> => {
     test.clear();
-    const label = labelFor(service, baseUrl);
+    const label = labelFor(of, baseUrl);
     const settings = { baseUrl, apiKey: apiKey || null, model: chosen, label };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks();
+    if (refusal === null && (await test.run())) onWorks?.();
   };
 
   return (
@@ -80,15 +78,14 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
           />
           {list !== null && <ModelField {...{ list, chosen }} onChoose={setModel} />}
           <div className="setup-end">
-            <button
+            <Button
               type="submit"
-              className="button"
               data-primary
               disabled={!control || !isAsking || chosen === ''}
               aria-describedby={control ? undefined : READ_ONLY_NOTE}
             >
               {words.save}
-            </button>
+            </Button>
             <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
           </div>
         </>
@@ -115,32 +112,27 @@ interface AccessFieldsProps {
 }
 
 function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: AccessFieldsProps) {
+  const keyLabel = preset.key === 'optional' ? words.optionalKey : words.key;
   const note = useId();
   return (
     <>
       {preset.baseUrl === null && (
-        <label className="setup-field">
-          <span>{words.baseUrl}</span>
-          <input
-            value={address}
-            placeholder={preset.example}
-            inputMode="url"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={({ target }) => onAddress(target.value)}
-          />
-        </label>
-      )}
-      <label className="setup-field">
-        <span>{preset.key === 'optional' ? words.optionalKey : words.key}</span>
-        <input
-          type="password"
-          value={apiKey}
-          autoComplete="new-password"
-          aria-describedby={note}
-          onChange={({ target }) => onKey(target.value)}
+        <TextField
+          label={words.baseUrl}
+          value={address}
+          placeholder={preset.example}
+          inputMode="url"
+          onChange={onAddress}
         />
-      </label>
+      )}
+      <TextField
+        label={keyLabel}
+        type="password"
+        value={apiKey}
+        autoComplete="new-password"
+        aria-describedby={note}
+        onChange={onKey}
+      />
       <p className="quiet" id={note}>
         {preset.keysAt !== '' && words.keysAt(<code>{preset.keysAt}</code>)}
         {words.keptHere(baseUrl === '' ? words.thisAddress : <code>{baseUrl}</code>)}
@@ -182,4 +174,81 @@ function useModels(
   }, [id, key, listModels]);
   if (key === null) return null;
   return list?.of === key ? list.is : { kind: 'listing' };
+}
+
+type ModelList =
+  | { readonly kind: 'listing' }
+  | { readonly kind: 'listed'; readonly models: readonly string[] }
+  | { readonly kind: 'failed'; readonly message: string };
+
+interface ModelFieldProps {
+  readonly list: ModelList;
+  readonly chosen: string;
+  readonly onChoose: (model: string) => void;
+}
+
+/** Chooses a model from the upstream's list; without a list its name is typed. */
+function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+  if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
+  if (list.kind === 'listed' && list.models.length > 0) {
+    return (
+      <label className="setup-field">
+        <span>{t.setup.model}</span>
+        <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
+          <option value="">{t.setup.chooseOne}</option>
+          {list.models.map((model) => (
+            <option key={model}>{model}</option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <>
+      <ErrorText text={list.kind === 'failed' ? list.message : null} />
+      <TextField label={t.setup.model} value={chosen} onChange={onChoose} />
+    </>
+  );
+}
+
+/** A service or a program with an OpenAI-compatible API. */
+interface Preset {
+  readonly name: string;
+  /** Null: it runs on the user's own machine, whose address is entered. */
+  readonly baseUrl: string | null;
+  /** An example address; empty if the address is known. */
+  readonly example: string;
+  readonly key: 'needed' | 'optional';
+  /** The page on which a key is created; empty for programs. */
+  readonly keysAt: string;
+}
+
+const { onAnother, other } = t.setup.hosted;
+
+export const PRESETS: readonly Preset[] = [
+  service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
+  service('Anthropic', 'https://api.anthropic.com/v1', 'console.anthropic.com/settings/keys'),
+  service('Groq', 'https://api.groq.com/openai/v1', 'console.groq.com/keys'),
+  service('Together', 'https://api.together.xyz/v1', 'api.together.ai/settings/api-keys'),
+  service('OpenRouter', 'https://openrouter.ai/api/v1', 'openrouter.ai/settings/keys'),
+  service('Mistral', 'https://api.mistral.ai/v1', 'console.mistral.ai/api-keys'),
+  service('DeepSeek', 'https://api.deepseek.com/v1', 'platform.deepseek.com/api_keys'),
+  program(onAnother('Ollama'), 'http://192.168.1.20:11434/v1'),
+  program(onAnother('LM Studio'), 'http://192.168.1.20:1234/v1'),
+  program(onAnother('vLLM'), 'http://192.168.1.20:8000/v1'),
+  program(other, 'https://api.example.com/v1'),
+];
+
+function service(name: string, baseUrl: string, keysAt: string): Preset {
+  return { name, baseUrl, example: '', key: 'needed', keysAt };
+}
+
+function program(name: string, example: string): Preset {
+  return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
+}
+
+/** The label of an upstream after its set-up: the service's name, or a machine's host name. */
+export function labelFor({ name, baseUrl }: Preset, address: string): string {
+  if (baseUrl !== null) return name;
+  return URL.canParse(address) ? new URL(address).hostname : name;
 }

@@ -1,20 +1,13 @@
-import { useId, useState, type ReactNode } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import type { AddedKey } from '#shared/keys.ts';
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
-import type { Control } from '../../api/control.ts';
+import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import {
-  choicesOf,
-  chosenAtFirst,
-  firewallNote,
-  applyingOf,
-  isHereOnly,
-  namesIn,
-  tryLine,
-} from './sharing-choices.ts';
-import { t } from '../../text/t.ts';
+import { TextField } from '../../ui/text-field.tsx';
+import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing;
 
@@ -22,22 +15,23 @@ interface SharingFormProps {
   readonly sharing: Sharing;
   readonly hasKeys: boolean;
   readonly view: SettingsView;
-  readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
   /** Called after a key or the address has changed. */
   readonly onChanged: () => void;
 }
 
-export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: SharingFormProps) {
+export function SharingForm({ sharing, hasKeys, view, onChanged }: SharingFormProps) {
   const { host: hostSetting, allowedHosts } = view['gateway'] ?? {};
   const isHeld = hostSetting?.source === 'env';
   const saved = namesOf(allowedHosts);
   const [host, setHost] = useState(chosenAtFirst(sharing.host));
   const [names, setNames] = useState(() => saved.join(', '));
   const [keyName, setKeyName] = useState(hasKeys ? '' : words.key.first);
-  const { added, done, error, isBusy, apply } = useApplying(actions, saved);
+  const { added, done, error, isBusy, apply } = useApplying(saved);
+  const note = useId();
   const isOutside = !isHereOnly(host);
   const applying = applyingOf(sharing.host, hostSetting, host);
-  const needsName = isOutside && !hasKeys && added === null;
+  // Nobody may reach the gateway from outside while it asks for no key.
+  const isNameMissing = () => isOutside && !hasKeys && added === null && keyName.trim() === '';
   return (
     <form
       className="sharing"
@@ -48,81 +42,82 @@ export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: Shar
       }}
     >
       {isHeld && <p className="notice">{words.held(<code>{hostSetting.env}</code>)}</p>}
-      <Places sharing={sharing} host={host} isHeld={isHeld} onHost={setHost} />
+      <fieldset className="sharing-step" disabled={isHeld}>
+        <legend>{words.where.title}</legend>
+        {choicesOf(sharing).map((choice) => (
+          <label key={choice.host} className="sharing-place">
+            <input
+              type="radio"
+              name="host"
+              checked={choice.host === host}
+              onChange={() => setHost(choice.host)}
+            />
+            <span>
+              <strong>{choice.label}</strong> <code>{choice.host}</code>
+              {choice.host === chosenAtFirst(sharing.host) && (
+                <span className="sharing-now">{words.where.now}</span>
+              )}
+              <span className="quiet">{choice.text}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
       {isOutside && (
-        <OutsideSteps
-          {...{ sharing, host, names, keyName, added, hasKeys }}
-          areNamesHeld={allowedHosts?.source === 'env'}
-          onNames={setNames}
-          onKeyName={setKeyName}
-        />
+        <>
+          <Step title={words.names.title}>
+            <TextField
+              label={words.names.label}
+              value={names}
+              placeholder={words.names.example}
+              disabled={allowedHosts?.source === 'env'}
+              aria-describedby={`${note}-names`}
+              onChange={setNames}
+            />
+            <p className="quiet" id={`${note}-names`}>
+              {words.names.text}
+            </p>
+          </Step>
+          <Step title={words.key.title}>
+            {added === null ? (
+              <>
+                <TextField
+                  label={words.key.label}
+                  value={keyName}
+                  aria-describedby={`${note}-key`}
+                  onChange={setKeyName}
+                />
+                <p className="quiet" id={`${note}-key`}>
+                  {hasKeys ? words.key.present : words.key.needed}
+                </p>
+              </>
+            ) : (
+              <>
+                <p>{words.key.added(added.name)}</p>
+                <CodeLine text={added.key} what={words.key.what} />
+              </>
+            )}
+          </Step>
+          <Step title={words.firewall.title}>
+            <p className="quiet">{firewallNote(sharing, host)}</p>
+          </Step>
+        </>
       )}
-      <button
+      <Button
         type="submit"
-        className="button"
         data-primary
-        disabled={isHeld || isBusy || applying === 'none' || (needsName && keyName.trim() === '')}
+        disabled={isHeld || isBusy || applying === 'none' || isNameMissing()}
       >
         {words.apply[applying]}
-      </button>
+      </Button>
       <ErrorText text={error} />
       <output className="sharing-done">
-        {done !== null && <Done done={done} addedKey={added?.key ?? null} />}
+        {done !== null && <Done done={done} added={added} />}
       </output>
     </form>
   );
 }
 
 const namesOf = (setting: SettingView | undefined) => (setting?.value ?? []) as readonly string[];
-
-interface OutsideStepsProps extends Pick<SharingFormProps, 'sharing' | 'hasKeys'> {
-  readonly host: string;
-  readonly names: string;
-  readonly areNamesHeld: boolean;
-  readonly onNames: (names: string) => void;
-  readonly keyName: string;
-  readonly added: AddedKey | null;
-  readonly onKeyName: (name: string) => void;
-}
-
-/** What other machines need besides the address. */
-function OutsideSteps(props: OutsideStepsProps) {
-  const { sharing, hasKeys, host, names, areNamesHeld, onNames, keyName, added, onKeyName } = props;
-  return (
-    <>
-      <Step title={words.names.title}>
-        <TextField
-          label={words.names.label}
-          hint={words.names.text}
-          value={names}
-          example={words.names.example}
-          isHeld={areNamesHeld}
-          onChange={onNames}
-        />
-      </Step>
-      <Step title={words.key.title}>
-        {added === null ? (
-          <TextField
-            label={words.key.label}
-            hint={hasKeys ? words.key.present : words.key.needed}
-            value={keyName}
-            example=""
-            isHeld={false}
-            onChange={onKeyName}
-          />
-        ) : (
-          <>
-            <p>{words.key.added(added.name)}</p>
-            <CodeLine text={added.key} what={words.key.what} />
-          </>
-        )}
-      </Step>
-      <Step title={words.firewall.title}>
-        <p className="quiet">{firewallNote(sharing, host)}</p>
-      </Step>
-    </>
-  );
-}
 
 function Step({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
@@ -133,76 +128,12 @@ function Step({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-interface PlacesProps {
-  readonly sharing: Sharing;
-  readonly host: string;
-  readonly isHeld: boolean;
-  readonly onHost: (host: string) => void;
-}
-
-function Places({ sharing, host, isHeld, onHost }: PlacesProps) {
-  return (
-    <fieldset className="sharing-step" disabled={isHeld}>
-      <legend>{words.where.title}</legend>
-      {choicesOf(sharing).map((choice) => (
-        <label key={choice.host} className="sharing-place">
-          <input
-            type="radio"
-            name="host"
-            checked={choice.host === host}
-            onChange={() => onHost(choice.host)}
-          />
-          <span>
-            <strong>{choice.label}</strong> <code>{choice.host}</code>
-            {choice.host === chosenAtFirst(sharing.host) && (
-              <span className="sharing-now">{words.where.now}</span>
-            )}
-            <span className="quiet">{choice.text}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-interface TextFieldProps {
-  readonly label: string;
-  readonly hint: string;
-  readonly value: string;
-  readonly example: string;
-  readonly isHeld: boolean;
-  readonly onChange: (value: string) => void;
-}
-
-function TextField({ label, hint, value, example, isHeld, onChange }: TextFieldProps) {
-  const note = useId();
-  return (
-    <>
-      <label className="setup-field">
-        <span>{label}</span>
-        <input
-          value={value}
-          placeholder={example}
-          autoComplete="off"
-          spellCheck={false}
-          disabled={isHeld}
-          aria-describedby={note}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      </label>
-      <p className="quiet" id={note}>
-        {hint}
-      </p>
-    </>
-  );
-}
-
 interface DoneProps {
   readonly done: Applied;
-  readonly addedKey: string | null;
+  readonly added: AddedKey | null;
 }
 
-function Done({ done: { applied, url, host }, addedKey }: DoneProps) {
+function Done({ done: { applied, url, host }, added }: DoneProps) {
   if (applied === 'now' && isHereOnly(host)) return <p>{words.done.unshared}</p>;
   return (
     <>
@@ -210,7 +141,7 @@ function Done({ done: { applied, url, host }, addedKey }: DoneProps) {
       {!isHereOnly(host) && (
         <>
           <p>{words.done.try}</p>
-          <CodeLine text={tryLine(url, addedKey)} what={words.done.command} />
+          <CodeLine text={tryLine(url, added?.key ?? null)} what={words.done.command} />
         </>
       )}
     </>
@@ -227,7 +158,8 @@ interface SharingChange {
 type Applied = SharingChanged & Pick<SharingChange, 'host'>;
 
 /** Applies key, host names and address in this order: the gateway must not be reachable before there is a key. */
-function useApplying(actions: SharingFormProps['actions'], savedNames: readonly string[]) {
+function useApplying(savedNames: readonly string[]) {
+  const { actions } = useWindow();
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [done, setDone] = useState<Applied | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -257,3 +189,69 @@ function useApplying(actions: SharingFormProps['actions'], savedNames: readonly 
   };
   return { added, done, error, isBusy, apply };
 }
+
+/** An address at which the gateway may listen. */
+interface SharingChoice {
+  readonly host: string;
+  readonly label: string;
+  readonly text: string;
+}
+
+const HERE = '127.0.0.1';
+const ALL = '0.0.0.0';
+
+const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
+
+/** The addresses at which the gateway may listen, including the current one. */
+function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[] {
+  const { where } = words;
+  const choices = [
+    { host: HERE, label: where.here, text: where.hereText },
+    ...addresses.map(({ address, interfaceName }) => {
+      return {
+        host: address,
+        label: where.on(interfaceName, address.includes(':')),
+        text: where.onText,
+      };
+    }),
+    { host: ALL, label: where.all, text: where.allText },
+  ];
+  const isListed = choices.some((choice) => choice.host === chosenAtFirst(host));
+  return isListed ? choices : [...choices, { host, label: where.kept, text: where.keptText }];
+}
+
+const chosenAtFirst = (host: string): string => (host === 'localhost' ? HERE : host);
+
+/** When a choice takes effect; a change between one address and all needs a restart. */
+function applyingOf(
+  before: string,
+  saved: SettingView | undefined,
+  host: string,
+): 'none' | 'share' | 'unshare' | 'later' {
+  if ([before, String(saved?.value), host].every(isHereOnly)) return 'none';
+  const isBetween = before !== host && [before, host].some((each) => each === ALL || each === '::');
+  if (isBetween) return 'later';
+  return isHereOnly(host) ? 'unshare' : 'share';
+}
+
+/** The command by which another machine tests that it reaches the gateway. */
+function tryLine(url: string, key: string | null): string {
+  return words.done.line(url, key ?? words.done.anyKey);
+}
+
+function firewallNote(
+  { platform, url }: Pick<Sharing, 'platform' | 'url'>,
+  host: string,
+): ReturnType<typeof words.firewall.other> {
+  const { firewall } = words;
+  const port = new URL(url).port || '80';
+  if (isHereOnly(host)) return firewall.none;
+  if (platform === 'linux' || platform === 'darwin' || platform === 'win32') {
+    return firewall[platform](port);
+  }
+  return firewall.other(port);
+}
+
+/** Parses host names separated by commas or spaces. */
+const namesIn = (text: string): readonly string[] =>
+  text.split(/[\s,]+/).filter((name) => name !== '');

@@ -1,15 +1,14 @@
 import { useEffect, useRef } from 'react';
 import type { SettingsView } from '#shared/settings.ts';
-import type { Control } from '../../api/control.ts';
+import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useWindow } from '../../window-context.ts';
 import { SharingForm } from './sharing-form.tsx';
 import { WindowLink } from './window-link.tsx';
-import { t } from '../../text/t.ts';
 
 interface SharingSectionProps {
   readonly view: SettingsView;
-  readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
   readonly revision: number;
   readonly onChanged: () => void;
   /** Whether the address names this section. */
@@ -19,13 +18,8 @@ interface SharingSectionProps {
 const words = t.sharing;
 
 /** The guided set-up for sharing this gateway with other machines. */
-export function SharingSection({
-  view,
-  actions,
-  revision,
-  onChanged,
-  aimedAt,
-}: SharingSectionProps) {
+export function SharingSection({ view, revision, onChanged, aimedAt }: SharingSectionProps) {
+  const { actions } = useWindow();
   const sharing = useReading(actions.sharing.read, revision, null);
   const keys = useReading(actions.keys.list, revision, null);
   const top = useRef<HTMLDetailsElement>(null);
@@ -47,11 +41,10 @@ export function SharingSection({
           sharing={now}
           hasKeys={keys.value.keys.length + keys.value.unnamed > 0}
           view={view}
-          actions={actions}
           onChanged={onChanged}
         />
       )}
-      {now?.isShared === true && <WindowLink url={now.url} newLink={actions.sharing.newLink} />}
+      {now?.isShared === true && <WindowLink url={now.url} />}
       <ErrorText text={failure?.refusal.message ?? null} />
     </details>
   );

@@ -1,20 +1,16 @@
 import { useState } from 'react';
-import type { SharingApi } from '../../api/sharing.ts';
+import { encode } from 'uqr';
+import { t } from '../../text/t.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { t } from '../../text/t.ts';
-import { encode } from 'uqr';
-
-interface WindowLinkProps {
-  /** The gateway's address for other devices. */
-  readonly url: string;
-  readonly newLink: SharingApi['newLink'];
-}
+import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing.link;
 
-/** Creates a link to this window for a phone or another computer, which works once. */
-export function WindowLink({ url, newLink }: WindowLinkProps) {
+/** Creates a link to this window at `url` for a phone or another computer, which works once. */
+export function WindowLink({ url }: { readonly url: string }) {
+  const { newLink } = useWindow().actions.sharing;
   const [link, setLink] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const show = async (): Promise<void> => {
@@ -33,9 +29,7 @@ export function WindowLink({ url, newLink }: WindowLinkProps) {
           <CodeLine text={link} what={words.what} />
         </>
       )}
-      <button type="button" className="button" onClick={() => void show()}>
-        {link === null ? words.show : words.again}
-      </button>
+      <Button onClick={() => void show()}>{link === null ? words.show : words.again}</Button>
       <ErrorText text={error} />
     </section>
   );

@@ -1,6 +1,6 @@
 import type { AgentEngine } from '#shared/agent.ts';
 import type { StatusReport } from '#shared/status.ts';
-import type { AgentSeen } from '../../api/agent.ts';
+import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 
 /** An engine's display name; an unknown kind is returned unchanged. */
@@ -20,13 +20,17 @@ export function plainAddress(url: string): string {
 
 /** The id of this machine if Local calls its engine directly; null otherwise. */
 export function directMachine(
-  seen: AgentSeen | null,
+  seen: AgentState | null,
   { upstreams }: Pick<StatusReport, 'upstreams'>,
 ): string | null {
   if (seen?.kind !== 'on') return null;
-  const local = upstreams.find(({ id }) => id === 'local');
   const { id, engine } = seen.view;
-  return isSameEngine(local?.baseUrl ?? null, engine?.baseUrl ?? null) ? id : null;
+  return isSameEngine(localUrlOf({ upstreams }), engine?.baseUrl ?? null) ? id : null;
+}
+
+/** The address of Local's engine; null while none is set. */
+export function localUrlOf({ upstreams }: Pick<StatusReport, 'upstreams'>): string | null {
+  return upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
 }
 
 /** True if both addresses are the same engine's. */

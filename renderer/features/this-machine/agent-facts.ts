@@ -1,12 +1,13 @@
 import type { AgentMembership, AgentView } from '#shared/agent.ts';
-import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 import { formatAge } from '../../text/format.ts';
-import { chipText, modelText, type Fact } from '../providers/provider-facts.ts';
 import { t } from '../../text/t.ts';
+import type { FactText } from '../../ui/facts.tsx';
+import { chipText, modelText } from '../providers/provider-facts.ts';
+import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 
 const words = t.thisMachine.facts;
 
-export function agentFacts(view: AgentView, serverNow: number): readonly Fact[] {
+export function agentFacts(view: AgentView, serverNow: number): readonly FactText[] {
   const { engine, registry } = view;
   return [
     { label: words.engine, value: engineText(view) },
@@ -35,7 +36,7 @@ function gpuText({ record }: AgentView): string {
 }
 
 /** The agent's readings, each value with its source. */
-function readingFacts({ gpuReadings }: AgentView): readonly Fact[] {
+function readingFacts({ gpuReadings }: AgentView): readonly FactText[] {
   return gpuReadings
     .filter((text) => text !== '')
     .map((value, index) => ({

@@ -1,12 +1,11 @@
 import type { AgentEngine, AgentMembership, AgentView } from '#shared/agent.ts';
-import { engineName } from './agent-engine.ts';
-import type { StateWord } from '../../text/en/states.ts';
+import type { StateText, Tone } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
-import type { Tone } from '../overview/upstream-status-text.ts';
+import { engineName } from './agent-engine.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
-export interface AgentWords extends StateWord {
+export interface AgentWords extends StateText {
   readonly mark: StandingKind;
   readonly tone: Tone;
   readonly what: string;
@@ -14,7 +13,7 @@ export interface AgentWords extends StateWord {
   readonly todo: string | null;
 }
 
-export interface AgentBystander {
+interface AgentBystander {
   /** Local uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
   readonly isOwner: boolean;
@@ -27,7 +26,7 @@ const { says } = t.thisMachine;
 const own = t.agentStates;
 const any = t.machineStates;
 
-/** The words for this machine's state: its owner's order first, then what keeps it from serving. */
+/** The words for this machine's state: its owner's mode first, then what keeps it from serving. */
 export function agentWords(view: AgentView, bystander: AgentBystander): AgentWords {
   return (
     ownerWords(view, bystander) ??
@@ -144,7 +143,7 @@ function inUseWords({ record }: AgentView): AgentWords {
 }
 
 function say(
-  [mark, tone, state]: readonly [StandingKind, Tone, StateWord],
+  [mark, tone, state]: readonly [StandingKind, Tone, StateText],
   what: string,
   todo: string | null = null,
 ): AgentWords {

@@ -1,7 +1,12 @@
-import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
-import { CHECKS } from '#shared/checks.ts';
+import {
+  type AgentMembership,
+  type AgentView,
+  DOCTOR_GROUNDS,
+  type DoctorEntry,
+  type DoctorReport,
+} from '#shared/agent.ts';
+import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { Check } from '#shared/provider.ts';
-import { gatewaySide, hereSide, type Side } from './doctor-sides.ts';
 import { t } from '../../text/t.ts';
 
 const { notes, summary } = t.doctor;
@@ -15,7 +20,7 @@ export interface DoctorRow {
 }
 
 /** The checks of this machine from both sides. */
-export interface DoctorTable {
+interface DoctorTable {
   readonly says: string;
   readonly rows: readonly DoctorRow[];
 }
@@ -82,4 +87,61 @@ function summaryOf(rows: readonly DoctorRow[]): string {
   if (here > 0) return summary.failedHere(here, rows.length);
   if (!isJudged) return summary.unjudged;
   return there === 0 ? summary.passed : summary.notThere;
+}
+
+/** `waiting`: no result yet; `unasked`: the other side's check. */
+type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+
+export interface Trial {
+  readonly passed: boolean;
+  /** A request or a command line; null if not reported. */
+  readonly tried: string | null;
+  readonly output: string;
+  readonly remedy: string | null;
+  readonly latencyMs: number | null;
+}
+
+/** The result of a check from one side. */
+export interface Side {
+  readonly outcome: SideOutcome;
+  readonly trials: readonly Trial[];
+}
+
+/** `checks` only if the machine reports to the gateway that serves this page. */
+interface GatewayView {
+  readonly verification: NonNullable<AgentMembership['standing']>['verification'] | null;
+  readonly checks: readonly Check[];
+}
+
+/** The result of a check by this machine's doctor. */
+function hereSide(entries: readonly DoctorEntry[]): Side {
+  const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
+  if (ran.length === 0) return { outcome: 'missing', trials: [] };
+  const trials = ran.map(({ latencyMs = null, passed, tried, output, remedy }) => {
+    return { passed, tried, output, remedy, latencyMs };
+  });
+  return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
+}
+
+/** The result of a check by the gateway. */
+function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
+  const own = checks.filter((check) => check.name === name);
+  if (own.length > 0) return sideOf(own);
+  if (verification?.status !== 'verified' && verification?.status !== 'failed') {
+    return { outcome: 'waiting', trials: [] };
+  }
+  const failures = failuresIn(verification.failure_reason).filter((one) => one.name === name);
+  if (failures.length === 0) return { outcome: 'passed', trials: [] };
+  return sideOf(failures.map(({ error }) => ({ name, passed: false, error })));
+}
+
+function sideOf(checks: readonly Check[]): Side {
+  const ran = checks.filter(({ error }) => error !== CHECK_MISSING);
+  if (ran.length === 0) return { outcome: 'missing', trials: [] };
+  // A check without a network call uses the heartbeat.
+  const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
+    const output = passed ? t.doctor.passed : (error ?? t.doctor.failed);
+    return { passed, tried: detail ?? t.doctor.heartbeat, output, remedy: null, latencyMs };
+  });
+  return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
 }

@@ -1,28 +1,22 @@
 import { useRef, useState } from 'react';
-import type { Refusal } from '../../api/client.ts';
-import { isSameEngine, plainAddress } from './agent-engine.ts';
 import { hashOf } from '../../route.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
-
-interface EngineOfferProps {
-  readonly address: string;
-  /** Null if Local has no engine address. */
-  readonly localUrl: string | null;
-  readonly control: boolean;
-  readonly onSave: (tree: object) => Promise<Refusal | null>;
-}
+import { ControlButton } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { useWindow } from '../../window-context.ts';
+import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 
 const words = t.thisMachine.offer;
 
 /** Offers to make Local use an engine that no gateway can verify. */
-export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferProps) {
+export function EngineOffer({ address }: { readonly address: string }) {
+  const { data, actions } = useWindow();
+  const localUrl = localUrlOf(data.status);
   const place = useRef<HTMLDivElement>(null);
   const [error, setError] = useState<string | null>(null);
 
   const put = async (): Promise<void> => {
-    const refusal = await onSave({ local: { baseUrl: address } });
+    const refusal = await actions.saveSettings({ local: { baseUrl: address } });
     setError(refusal?.message ?? null);
     // The button disappears once the gateway reports the change.
     if (!refusal) place.current?.focus();
@@ -47,7 +41,7 @@ export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferP
             {words.text(<code>{plainAddress(address)}</code>)}
             {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
           </p>
-          <ControlButton control={control} data-primary onClick={() => void put()}>
+          <ControlButton data-primary onClick={() => void put()}>
             {words.use}
           </ControlButton>
         </>

@@ -1,26 +1,24 @@
-import { useId, useState, type FormEvent } from 'react';
-import type { Refusal } from '../../api/client.ts';
+import { type FormEvent, useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
-import { JoinWarning } from '../providers/join-warning.tsx';
-import { joinNoteOf } from '../providers/provider-join.ts';
-import { t } from '../../text/t.ts';
+import { useWindow } from '../../window-context.ts';
+import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
 
 interface JoinGatewayProps {
-  readonly control: boolean;
   /** Whether the address opens the dialog, as the tray's link does. */
   readonly isAsked: boolean;
-  readonly join: (line: string) => Promise<Refusal | null>;
   readonly onTaken: () => void;
 }
 
 const words = t.thisMachine.join;
 
 /** Joins another gateway by the line from its window, without a terminal. */
-export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
+export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
+  const { control } = useWindow();
   const [clicked, setClicked] = useState(false);
   const open = clicked || (isAsked && control);
   const close = (): void => {
@@ -29,13 +27,10 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
   };
   return (
     <>
-      <ControlButton control={control} onClick={() => setClicked(true)}>
-        {words.open}
-      </ControlButton>
+      <ControlButton onClick={() => setClicked(true)}>{words.open}</ControlButton>
       {open && (
-        <Modal title={words.title} closing={t.shell.close} onClose={close}>
+        <Modal title={words.title} onClose={close}>
           <JoinForm
-            join={join}
             onJoined={() => {
               close();
               onTaken();
@@ -47,12 +42,8 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
   );
 }
 
-interface JoinFormProps {
-  readonly join: JoinGatewayProps['join'];
-  readonly onJoined: () => void;
-}
-
-function JoinForm({ join, onJoined }: JoinFormProps) {
+function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
+  const { agent } = useWindow();
   const id = useId();
   const [line, setLine] = useState('');
   const [joining, setJoining] = useState(false);
@@ -71,7 +62,7 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
     }
     setJoining(true);
     setError(null);
-    const refusal = await join(line);
+    const refusal = await agent.join(line);
     setJoining(false);
     if (refusal === null) onJoined();
     else setError(refusal.message);
@@ -92,9 +83,9 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
         }}
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
-      <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>
+      <Button type="submit" data-primary aria-disabled={joining || undefined}>
         {joining ? words.joining : address === null ? words.join : words.joinHost(address.host)}
-      </button>
+      </Button>
       <ErrorText text={error} />
     </form>
   );

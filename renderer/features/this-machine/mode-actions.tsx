@@ -1,46 +1,43 @@
-import { useState, type ReactNode } from 'react';
-import type { AgentView } from '#shared/agent.ts';
-import type { Agent } from '../../api/agent.ts';
-import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { ControlButton } from '../../ui/read-only-note.tsx';
+import { type ReactNode, useState } from 'react';
+import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { useWindow } from '../../window-context.ts';
 
-interface AgentOrdersProps {
+interface ModeActionsProps {
   readonly view: AgentView;
-  readonly control: boolean;
-  readonly setWish: Agent['setWish'];
-  /** Called when an order was accepted; its button disappears. */
+  /** Called when a mode was accepted; its button disappears. */
   readonly onTaken: () => void;
   /** Further buttons. */
   readonly children: ReactNode;
 }
 
-export function AgentOrders({ view, control, setWish, onTaken, children }: AgentOrdersProps) {
-  const [giving, setGiving] = useState(false);
+export function ModeActions({ view, onTaken, children }: ModeActionsProps) {
+  const { agent } = useWindow();
+  const [isBusy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
-  const note = ordersText(view);
+  const note = modeNote(view);
 
-  const give = async ({ wish, done }: AgentOrder): Promise<void> => {
-    if (giving) return;
-    setGiving(true);
-    const refusal = await setWish(wish);
-    setGiving(false);
+  const choose = async ({ wish, done }: ModeAction): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    const refusal = await agent.setMode(wish);
+    setBusy(false);
     setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
     if (!refusal) onTaken();
   };
 
   return (
-    <div className="agent-orders">
-      {agentOrders(view).map((order) => (
+    <div className="mode-actions">
+      {modeActions(view).map((action) => (
         <ControlButton
-          key={order.wish}
-          control={control}
-          aria-disabled={giving || undefined}
-          onClick={() => void give(order)}
+          key={action.wish}
+          aria-disabled={isBusy || undefined}
+          onClick={() => void choose(action)}
         >
-          {order.word}
-          <span className="unseen">{t.thisMachine.orders.of}</span>
+          {action.word}
+          <span className="unseen">{modes.of}</span>
         </ControlButton>
       ))}
       {children}
@@ -49,4 +46,34 @@ export function AgentOrders({ view, control, setWish, onTaken, children }: Agent
       <ErrorText text={outcome?.error ?? null} />
     </div>
   );
+}
+
+/** A mode that the owner can choose now. */
+interface ModeAction {
+  readonly wish: AgentWish;
+  readonly word: string;
+  readonly done: string;
+}
+
+const { modes } = t.thisMachine;
+const RESUME: ModeAction = { wish: 'on', ...modes.on };
+const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
+const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
+
+/** The modes that would change something; none while the agent is leaving. */
+export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
+  if (mode === 'leaving') return [];
+  switch (wish) {
+    case 'on':
+      return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];
+    case 'drained':
+      return mode === 'draining' ? [RESUME, PAUSE] : [RESUME];
+    case 'paused':
+      return [RESUME];
+  }
+}
+
+export function modeNote({ owner: { mode, wish } }: AgentView): string | null {
+  if (mode === 'on') return modes.both;
+  return mode === 'draining' && wish !== 'paused' ? modes.pause : null;
 }

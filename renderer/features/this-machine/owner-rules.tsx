@@ -1,50 +1,45 @@
-import { useId } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
-import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
-import { FIRST_LIMIT_C, RULE_ROWS, ruleShown, type RuleRow } from './owner-rules-model.ts';
-import { OwnerRule } from './owner-rule.tsx';
-import { TemperatureLimit } from './temperature-limit.tsx';
 import { t } from '../../text/t.ts';
-
-interface OwnerRulesProps {
-  readonly view: AgentView;
-  readonly control: boolean;
-  readonly settings: SettingsState;
-  readonly onSave: Control['saveSettings'];
-}
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { useWindow } from '../../window-context.ts';
 
 /** The owner's rules; each is saved as soon as it is switched. */
-export function OwnerRules(props: OwnerRulesProps) {
+export function OwnerRules({ view }: { readonly view: AgentView }) {
   const titleId = useId();
-  const { rules } = props.view.owner;
+  const { rules } = view.owner;
   const isFlag = ({ key }: RuleRow) => typeof rules[key] === 'boolean';
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
       <h3 id={titleId}>{t.thisMachine.rules.title}</h3>
       {RULE_ROWS.filter(isFlag).map((row) => (
-        <FlagRule key={row.key} {...props} row={row} />
+        <FlagRule key={row.key} owner={view.owner} row={row} />
       ))}
       {RULE_ROWS.filter((row) => !isFlag(row)).map((row) => (
-        <LimitRule key={row.key} {...props} row={row} />
+        <LimitRule key={row.key} owner={view.owner} row={row} />
       ))}
     </section>
   );
 }
 
-interface RuleProps extends OwnerRulesProps {
+interface RuleProps {
+  readonly owner: AgentView['owner'];
   readonly row: RuleRow;
 }
 
-function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+function FlagRule({ owner, row }: RuleProps) {
+  const { settings, actions } = useWindow();
   const { shown, error, choose } = useOptimisticValue(
     owner.rules[row.key] === true,
-    (on: boolean) => onSave({ agent: { [row.key]: on } }),
+    (on: boolean) => actions.saveSettings({ agent: { [row.key]: on } }),
   );
   return (
     <OwnerRule
-      {...{ control, error }}
+      error={error}
       shown={ruleShown(owner, row, shown)}
       variable={variableOf(row, settings)}
       onChange={choose}
@@ -52,16 +47,17 @@ function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps
   );
 }
 
-function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+function LimitRule({ owner, row }: RuleProps) {
+  const { control, settings, actions } = useWindow();
   const limit = owner.rules[row.key];
   const { shown, error, choose } = useOptimisticValue<number | string | null>(
     typeof limit === 'number' ? limit : null,
-    (wanted) => onSave({ agent: { [row.key]: wanted } }),
+    (wanted) => actions.saveSettings({ agent: { [row.key]: wanted } }),
   );
   const rule = ruleShown(owner, row, shown !== null);
   return (
     <OwnerRule
-      {...{ control, error }}
+      error={error}
       shown={rule}
       variable={variableOf(row, settings)}
       onChange={(on) => choose(on ? FIRST_LIMIT_C : null)}
@@ -78,4 +74,134 @@ function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProp
 
 function variableOf({ key }: RuleRow, settings: SettingsState): string | null {
   return settings.kind === 'read' ? (settings.view['agent']?.[key]?.env ?? null) : null;
+}
+
+interface OwnerRuleProps {
+  readonly shown: RuleShown;
+  /** The environment variable of its setting; null if the settings cannot be read. */
+  readonly variable: string | null;
+  /** Why the gateway refused the last change. */
+  readonly error: string | null;
+  readonly onChange: (on: boolean) => void;
+  readonly children?: ReactNode;
+}
+
+const words = t.thisMachine.rules;
+
+function OwnerRule({ shown, variable, error, onChange, children }: OwnerRuleProps) {
+  const { control } = useWindow();
+  const { row, isOn, isHeld, ineffective } = shown;
+  const noteId = useId();
+  return (
+    <div className="rule">
+      <div className="rule-head">
+        <Switch
+          label={row.label}
+          on={isOn}
+          disabled={!control || isHeld}
+          describedBy={control ? noteId : `${noteId} ${READ_ONLY_NOTE}`}
+          onChange={onChange}
+        />
+        {children}
+      </div>
+      <p id={noteId} className="quiet">
+        <span data-ineffective={(isOn && ineffective !== null) || undefined}>
+          {ineffective ?? row.hint}
+        </span>
+        {isHeld && words.held(variable === null ? words.anyVariable : <code>{variable}</code>)}
+      </p>
+      <ErrorText text={error} />
+    </div>
+  );
+}
+
+interface TemperatureLimitProps {
+  readonly limit: number | string;
+  readonly disabled: boolean;
+  /** Whether the gateway refused the last limit. */
+  readonly isRefused: boolean;
+  readonly onLimit: (limit: number | string) => void;
+}
+
+/** A field for a limit in °C, saved when it loses the focus or Enter is pressed. */
+function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
+  const [entered, setEntered] = useState<string | null>(null);
+  const enter = (): void => {
+    setEntered(null);
+    // An empty field leaves the limit unchanged; the switch removes it.
+    if (entered !== null && entered.trim() !== '' && entered.trim() !== String(limit))
+      onLimit(limitOf(entered));
+  };
+  return (
+    <span className="limit">
+      <input
+        type="text"
+        inputMode="numeric"
+        autoComplete="off"
+        aria-label={t.thisMachine.rules.limit}
+        aria-invalid={isRefused}
+        value={entered ?? String(limit)}
+        disabled={disabled}
+        onChange={({ target }) => setEntered(target.value)}
+        onBlur={enter}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') enter();
+          if (key === 'Escape') setEntered(null);
+        }}
+      />
+      <span className="unit" aria-hidden="true">
+        {t.thisMachine.rules.unit}
+      </span>
+    </span>
+  );
+}
+
+type RuleKey = keyof typeof t.rules;
+
+/** An owner rule with its texts. */
+interface RuleRow {
+  readonly key: RuleKey;
+  readonly label: string;
+  readonly hint: string;
+  /** Why the rule has no effect on a machine that does not report its signal. */
+  readonly unsupported: string;
+}
+
+export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[]).map((key) => ({
+  key,
+  ...t.rules[key],
+}));
+
+interface RuleShown {
+  readonly row: RuleRow;
+  readonly isOn: boolean;
+  /** True if an environment variable sets the rule, so that it cannot be changed here. */
+  readonly isHeld: boolean;
+  /** Why it has no effect on this machine; null if it can have one. */
+  readonly ineffective: string | null;
+}
+
+/** The limit proposed if none is set: a temperature at which a GPU can run permanently. */
+const FIRST_LIMIT_C = 80;
+
+/** A rule on this machine; `isOn` is the state that the page shows. */
+export function ruleShown(
+  { heldRules, unjudgeable }: AgentView['owner'],
+  row: RuleRow,
+  isOn: boolean,
+): RuleShown {
+  return {
+    row,
+    isOn,
+    isHeld: heldRules.includes(row.key),
+    ineffective: unjudgeable.includes(row.key)
+      ? t.thisMachine.rules.ineffective(isOn, row.unsupported)
+      : null,
+  };
+}
+
+/** The entered limit; text that is not a number is sent unchanged, and the gateway says what is allowed. */
+export function limitOf(text: string): number | string {
+  const trimmed = text.trim();
+  return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 }

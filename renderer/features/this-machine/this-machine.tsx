@@ -1,65 +1,58 @@
-import { useRef, type ReactNode, type RefObject } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
-import type { Agent, AgentSeen } from '../../api/agent.ts';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import type { SettingsState } from '../../api/window-state.ts';
+import type { AgentState } from '../../api/agent.ts';
+import { t } from '../../text/t.ts';
+import { Facts } from '../../ui/facts.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { isSameEngine } from './agent-engine.ts';
+import { useWindow } from '../../window-context.ts';
+import { ProviderMark } from '../providers/provider-mark.tsx';
+import { isSameEngine, localUrlOf } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
-import { agentWords, offWords, type AgentWords } from './agent-status-text.ts';
-import { AgentOrders } from './mode-actions.tsx';
-import { OwnProblems, ToolProblems } from './agent-problem-list.tsx';
+import { OwnProblems, ToolProblems } from './agent-problems.tsx';
+import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
-import { Facts } from '../providers/facts.tsx';
+import { ModeActions } from './mode-actions.tsx';
 import { OwnerRules } from './owner-rules.tsx';
-import { ProviderMark } from '../providers/provider-mark.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
-import { t } from '../../text/t.ts';
 
 const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
   longestMs: 5_000,
-  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+  isFinal: ({ kind }: AgentState) => kind === 'off',
 };
 
 interface ThisMachineProps {
-  readonly data: LiveData;
-  readonly control: boolean;
   /** Whether the address asks to join a gateway. */
   readonly joining: boolean;
-  readonly settings: SettingsState;
-  readonly frozenAt: number | null;
   readonly serverNow: number;
-  readonly agent: Agent;
-  readonly saveSettings: Control['saveSettings'];
   /** The machines that this gateway knows. */
   readonly machines: readonly Provider[];
 }
 
 /** The gateway's own machine, with its owner's controls. */
 export function ThisMachine(props: ThisMachineProps) {
-  const last = props.agent.last();
+  const last = useWindow().agent.last();
   // An agent stays switched off until the gateway restarts, so there is nothing to read.
   return last?.kind === 'off' ? (
-    <SwitchedOff isDemo={props.data.app.demo !== undefined} message={last.message} />
+    <SwitchedOff message={last.message} />
   ) : (
     <WatchedMachine {...props} />
   );
 }
 
 /** Shown if the agent is switched off; in the demo it cannot be switched on. */
-function SwitchedOff({ isDemo, message }: { readonly isDemo: boolean; readonly message: string }) {
+function SwitchedOff({ message }: { readonly message: string }) {
+  const isDemo = useWindow().data.app.demo !== undefined;
   const title = useRef<HTMLHeadingElement>(null);
   return isDemo ? null : <Frame words={offWords(message)} title={title} />;
 }
 
 function WatchedMachine(props: ThisMachineProps) {
-  const { data, frozenAt, agent } = props;
+  const { data, frozenAt, agent } = useWindow();
   const revision = data.providers?.revision ?? null;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const title = useRef<HTMLHeadingElement>(null);
@@ -74,7 +67,7 @@ function WatchedMachine(props: ThisMachineProps) {
     );
   }
   if (value.kind === 'off') {
-    return <SwitchedOff isDemo={data.app.demo !== undefined} message={value.message} />;
+    return <SwitchedOff message={value.message} />;
   }
   const { view } = value;
   const onTaken = (): void => {
@@ -91,35 +84,27 @@ interface MachineProps extends ThisMachineProps {
 }
 
 function Machine(props: MachineProps) {
-  const { view, data, control, settings, serverNow, agent, saveSettings } = props;
-  const { machines, title, onTaken } = props;
+  const { view, serverNow, machines, title, onTaken } = props;
+  const { data, control } = useWindow();
   const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
-  const local = data.status.upstreams.find(({ id }) => id === 'local');
-  const localUrl = local?.baseUrl ?? null;
-  const isDirect = isSameEngine(localUrl, useEngineDirectly);
+  const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   return (
     <Frame
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
-      orders={
-        <AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish}>
-          <JoinGateway {...{ control, onTaken }} isAsked={props.joining} join={agent.join} />
-        </AgentOrders>
+      actions={
+        <ModeActions {...{ view, onTaken }}>
+          <JoinGateway isAsked={props.joining} onTaken={onTaken} />
+        </ModeActions>
       }
     >
-      {useEngineDirectly !== null && (
-        <EngineOffer address={useEngineDirectly} {...{ localUrl, control }} onSave={saveSettings} />
-      )}
+      {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
-      <OwnerRules {...{ view, control, settings }} onSave={saveSettings} />
+      <OwnerRules view={view} />
       <ToolProblems view={view} />
-      <Doctor
-        {...{ view, control }}
-        checks={known?.verification.checks ?? []}
-        examine={agent.examine}
-      />
+      <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
   );
 }
@@ -127,11 +112,11 @@ function Machine(props: MachineProps) {
 interface FrameProps {
   readonly words: AgentWords;
   readonly title: RefObject<HTMLHeadingElement | null>;
-  readonly orders?: ReactNode;
+  readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-function Frame({ words, title, orders, children }: FrameProps) {
+function Frame({ words, title, actions, children }: FrameProps) {
   const { mark, tone, word, means, what, todo } = words;
   return (
     <section className="panel this-machine" aria-labelledby="this-machine" data-tone={tone}>
@@ -145,7 +130,7 @@ function Frame({ words, title, orders, children }: FrameProps) {
             <strong>{what}</strong> {todo}
           </p>
         </div>
-        {orders}
+        {actions}
       </header>
       {children}
     </section>

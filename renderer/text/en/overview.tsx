@@ -17,7 +17,7 @@ export const overview = {
     'fell-back': 'fell back',
     failed: 'failed',
   },
-  line: {
+  track: {
     title: 'Upstreams, in the order in which requests try them',
     apps: 'Your apps',
     anyModel: 'the model that the app asks for',

@@ -77,7 +77,7 @@ export const providers = {
     other: 'Another machine',
     otherText: '“Add a machine” gives you one line to run there. It works once, for an hour.',
   },
-  orders: {
+  actions: {
     verify: 'Verify now',
     verifying: 'Verifying…',
     remove: 'Remove…',

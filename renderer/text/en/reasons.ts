@@ -34,7 +34,7 @@ export const reasons = {
 } satisfies Record<NamedReason | 'starting', string> as Readonly<Record<string, string>>;
 
 /** The same reasons as predicates that follow the upstream's name. */
-export const deeds = {
+export const predicates = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',
   circuit_open: 'had its circuit open',

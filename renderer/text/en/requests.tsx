@@ -93,7 +93,7 @@ export const story = {
   noneAnswered: 'no upstream answered',
   incomplete: 'the answer stayed incomplete',
   left: 'the app disconnected',
-  deed: (name: string, deed: string) => `${name} ${deed}`,
+  clause: (name: string, predicate: string) => `${name} ${predicate}`,
   calledAsWell: (name: string) => `${name} was called as well`,
   isSlow: (name: string) => `${name} is slow`,
   dropped: 'dropped the stream',

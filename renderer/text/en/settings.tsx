@@ -6,7 +6,7 @@ import { FAILURES, KEYS } from './nouns.ts';
 export const settings = {
   title: 'Settings',
   text: 'Changes apply immediately unless noted. Values set by environment variables must be changed there.',
-  unreadable: 'The settings could not be read',
+  subject: 'The settings',
   all: 'All settings',
   readOnly: 'This page is read-only',
   readOnlyText:

@@ -1,5 +1,8 @@
+/** Colours by meaning: serving, cooling down, broken, on demand, idle. */
+export type Tone = 'green' | 'amber' | 'red' | 'blue' | 'grey';
+
 /** A state in a word or two, and what it means, shown on hover and focus. */
-export interface StateWord {
+export interface StateText {
   readonly word: string;
   readonly means: string;
 }
@@ -60,7 +63,7 @@ export const states = {
   warmupFailed: { word: 'warm-up failed', means: 'Its GPU could not be started.' },
   next: { word: 'next', means: 'The next request starts its GPU, and waits for it.' },
   cold: { word: 'cold', means: 'Its GPU is off. It is started when those before it fail.' },
-} satisfies Record<string, StateWord>;
+} satisfies Record<string, StateText>;
 
 /** Details after an upstream's state. */
 export const stateDetails = {
@@ -111,7 +114,7 @@ export const machineStates = {
   direct: { word: 'used directly', means: 'Local calls its engine without the agent.' },
   serving: { word: 'serving', means: 'It is verified and answering requests.' },
   idle: { word: 'ready', means: 'It is verified and waiting for requests.' },
-} satisfies Record<string, StateWord>;
+} satisfies Record<string, StateText>;
 
 /** The states of the gateway's own machine, in addition to those of any machine. */
 export const agentStates = {
@@ -127,4 +130,4 @@ export const agentStates = {
   noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
   notEnrolled: { word: 'not enrolled', means: 'It has not joined a gateway.' },
   noContact: { word: 'no contact', means: 'Its heartbeats do not reach its gateway.' },
-} satisfies Record<string, StateWord>;
+} satisfies Record<string, StateText>;

@@ -6,7 +6,7 @@ import { NOTES } from './nouns.ts';
 export const thisMachine = {
   title: 'This machine',
   reading: 'Reading this machine…',
-  orders: {
+  modes: {
     of: ' this machine',
     on: { word: 'Resume', done: 'This machine takes requests.' },
     drained: {

@@ -1,0 +1,247 @@
+import * as format from '../../renderer/text/format.ts';
+import { describe, expect, test } from 'vitest';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { machinesIn } from '#shared/machine-names.ts';
+import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
+import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
+import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
+import { usageText } from '../../renderer/features/requests/attempt-text.ts';
+import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
+import { firstRequest } from '../../renderer/features/requests/curl-line.ts';
+import { storyOf } from '../../renderer/features/requests/request-story.ts';
+import {
+  amountOf,
+  outcomeWords,
+  whoOf,
+  whyOf,
+} from '../../renderer/features/requests/request-text.ts';
+import { hashOf, routeOf } from '../../renderer/route.ts';
+import { reasonText } from '../../renderer/text/reason-text.ts';
+import { attempt, missing, request, upstream } from './builders.ts';
+import { predicted } from './request-builders.ts';
+
+const upstreams = [upstream('local'), upstream('hosted_a')];
+const labels = labelsOf(upstreams);
+
+describe('requests', () => {
+  const laptop = request('a', { key: 'laptop' });
+  const rows = [laptop, request('b', { key: 'phone' }), request('c', { key: null })];
+
+  test('are found by the name of their key, which the address keeps', () => {
+    expect(facetsOf(rows, 'all', {}).key).toEqual(['laptop', 'phone']);
+    const by = { key: 'laptop' };
+    expect(rows.filter((row) => matchesFilter(row, 'all', by))).toEqual([laptop]);
+    const route = { page: 'requests', filter: 'all', by } as const;
+    expect(routeOf(hashOf(route))).toEqual(route);
+  });
+});
+
+describe('figures', () => {
+  test.each([
+    [0, '0 ms'],
+    [312.4, '312 ms'],
+    [999.6, '1.0 s'],
+    [2_900, '2.9 s'],
+    [9_960, '10 s'],
+    [43_000, '43 s'],
+    [125_000, '2 min 05 s'],
+    [3_840_000, '1 h 04 min'],
+    [4.5 * 86_400_000, '4 days'],
+  ])('%d ms reads %s', (ms, text) => {
+    expect(format.formatDuration(ms)).toBe(text);
+  });
+
+  test.each([
+    [250, '250 ms'],
+    [2_500, '2.5 s'],
+    [8_000, '8 s'],
+    [60_000, '1 min'],
+    [90_000, '1 min 30 s'],
+    [3_600_000, '1 h'],
+  ])('a chosen length of %d ms reads %s', (ms, text) => {
+    expect(format.formatSpan(ms)).toBe(text);
+  });
+
+  test('a countdown reads 1 s until it is over', () => {
+    expect(format.formatCountdown(1)).toBe('1 s');
+    expect(format.formatCountdown(0)).toBe('0 s');
+  });
+
+  test('large counts stay as narrow as their place', () => {
+    expect(format.formatCompact(9_999)).toBe('9,999');
+    expect(format.formatCompact(12_431)).toBe('12.4k');
+  });
+});
+
+describe('reasons', () => {
+  test('every reason has words of its own', () => {
+    const words = [...SKIP_REASONS, ...FAILURE_REASONS].map(reasonText);
+    expect(new Set(words).size).toBe(words.length);
+    for (const text of words) expect(text).not.toContain('_');
+  });
+
+  test('a status is named, and an unknown reason stands for itself', () => {
+    expect(reasonText('http_503')).toBe('HTTP 503');
+    expect(reasonText('socket hang up')).toBe('socket hang up');
+  });
+
+  test('the header is read entry by entry, machines of the local tier included', () => {
+    expect(parseFallbackReason('none')).toEqual([]);
+    expect(parseFallbackReason('local/prv_1=timeout; hosted_a=http_503')).toEqual([
+      { upstream: 'local', provider: 'prv_1', reason: 'timeout' },
+      { upstream: 'hosted_a', provider: null, reason: 'http_503' },
+    ]);
+  });
+});
+
+describe('request words', () => {
+  test('who is left and why is said with the names the user gave', () => {
+    const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
+    expect(whyOf(row, labels)).toBe('after Local timed out, Groq HTTP 503');
+    expect(whyOf(request('a'), labels)).toBeNull();
+  });
+
+  test('a running request names the upstream that is being asked', () => {
+    const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
+    const row = request('a', { state: 'running', upstream: null, attempts });
+    expect(whoOf(row, labels)).toBe('Groq');
+    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('No upstream');
+    expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
+  });
+
+  test('a running request answers from its first token on', () => {
+    const running = { state: 'running', endMs: null } as const;
+    expect(outcomeWords(request('a', { ...running, attempts: [attempt()] }), 0).word).toBe(
+      'waiting',
+    );
+    const attempts = [attempt({ firstContentMs: 3 })];
+    expect(outcomeWords(request('a', { ...running, attempts }), 0).word).toBe('answering');
+  });
+
+  test('only a streamed answer has a number of tokens', () => {
+    expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
+    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
+    expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
+  });
+
+  test('a broken answer is a failure, a cancelled one is not', () => {
+    expect(matchesFilter(request('a', { state: 'broken' }), 'failed')).toBe(true);
+    expect(matchesFilter(request('a', { state: 'cancelled' }), 'failed')).toBe(false);
+    expect(matchesFilter(request('a'), 'fell-back')).toBe(false);
+    expect(matchesFilter(request('a', { fallbackReason: 'local=busy' }), 'fell-back')).toBe(true);
+  });
+});
+
+describe('address', () => {
+  test.each([
+    '#/',
+    '#/requests',
+    '#/requests/failed',
+    '#/requests/fell-back',
+    '#/settings',
+    '#/settings/hosted_a',
+    '#/settings/routing',
+  ])('%s leads to itself', (hash) => {
+    expect(hashOf(routeOf(hash))).toBe(hash);
+  });
+
+  test('an unknown address is the overview, an unknown filter is all', () => {
+    expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
+    expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
+    expect(routeOf('#/requests?odd=1')).toEqual({ page: 'requests', filter: 'all' });
+  });
+});
+
+describe('first request', () => {
+  test('it asks for a model that is there, and for none when none is known', () => {
+    const line = firstRequest('http://x/v1', [missing('local'), upstream('hosted_a')]);
+    expect(line).toContain('http://x/v1/chat/completions');
+    expect(line).toContain('"model":"hosted_a-model"');
+    expect(firstRequest('http://x/v1', [missing('local')])).not.toContain('"model"');
+  });
+
+  test('a quote in the name of a model does not end the quotes of the line', () => {
+    const model = 'it\'s $(touch owned) `here` "and" \\ there';
+    const line = firstRequest('http://x/v1', [{ ...upstream('hosted_a'), model }]);
+    const [body = ''] = /(?<=-d ').*(?='$)/s.exec(line) ?? [];
+    expect(body).not.toContain("'");
+    expect(JSON.parse(body)).toMatchObject({ model });
+  });
+});
+
+describe('the tokens of a call', () => {
+  const tokens = { input: 12, output: 51, cached: 0, estimated: false };
+
+  test('are told with their rate from the first to the last', () => {
+    const streamed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
+    expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
+  });
+
+  test('have no rate where the answer came as a whole, and are marked where nobody counted', () => {
+    const whole = attempt({ tokens: { ...tokens, estimated: true }, endMs: 2600 });
+    expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
+    expect(usageText(attempt())).toBe(null);
+  });
+});
+
+const TOWER = 'prv_aaaa1111';
+const ATTIC = 'prv_bbbb2222';
+
+describe('a machine in a request', () => {
+  const row = predicted();
+  const machineLabels = labelsWith(row, labelsOf(upstreams));
+
+  test('goes by the name that it had, whether or not anybody knows it now', () => {
+    expect(storyOf(row, machineLabels)).toBe(
+      'Local · tower was slow; Local · attic answered first',
+    );
+  });
+
+  test('goes by the name that it has now, where that is known', () => {
+    const renamed = labelsWith(row, labelsOf(upstreams, { [TOWER]: 'den' }));
+    expect(storyOf(row, renamed)).toBe('Local · den was slow; Local · attic answered first');
+  });
+
+  test('is named where it did not answer, too', () => {
+    const left = request('a', {
+      fallbackReason: `local/${TOWER}=timeout; local/prv_cccc33334444=http_500`,
+      attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
+    });
+    expect(whyOf(left, machineLabels)).toBe(
+      'after Local · tower timed out, Local · prv_cccc3333 HTTP 500',
+    );
+  });
+
+  test('is found by its name', () => {
+    expect(matchesFilter(row, 'all', { text: 'ATTIC' })).toBe(true);
+    expect(matchesFilter(row, 'all', { text: 'den' })).toBe(false);
+  });
+
+  test('stands in a report with its name and its id, as the fallback reason has it', () => {
+    const report = bugReportOf(row, machineLabels, '1.0.0');
+    expect(report).toContain(`Local · tower (local/${TOWER}, model not named)`);
+    expect(report).toContain(`X-Gateway-Fallback-Reason: local/${TOWER}=outrun`);
+  });
+});
+
+describe('names of machines', () => {
+  const asked = (provider: string, machine: string | null) => attempt({ provider, machine });
+
+  test('are the newest that the requests have', () => {
+    const rows = [
+      request('c', { attempts: [asked(TOWER, null), asked(ATTIC, 'attic')] }),
+      request('b', { attempts: [asked(TOWER, 'den')] }),
+      request('a', { attempts: [asked(TOWER, 'tower'), attempt({ upstream: 'hosted_a' })] }),
+    ];
+    expect(machinesIn(rows)).toEqual({ [TOWER]: 'den', [ATTIC]: 'attic' });
+  });
+
+  test('that two have are told apart by their ids', () => {
+    const named = labelsOf(upstreams, { [TOWER]: 'gpu', [ATTIC]: 'gpu', prv_c: 'den' });
+    expect([TOWER, ATTIC, 'prv_c'].map((id) => named.get(id))).toEqual([
+      'gpu (prv_aaaa1111)',
+      'gpu (prv_bbbb2222)',
+      'den',
+    ]);
+  });
+});

@@ -1,0 +1,272 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Drafts,
+  isDirty,
+  isHidden,
+  isOn,
+  patchOf,
+  textOf,
+  valueOf,
+  waitsForRestart,
+  withDraft,
+  withoutSection,
+} from '../../renderer/features/settings/draft.ts';
+import { changeOf, draftOf, standingOf } from '../../renderer/features/settings/key-limits.tsx';
+import {
+  hintOf,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from '../../renderer/features/settings/setting-field.tsx';
+import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
+import { fieldAt, FIELDS, saved, SECTIONS, viewOf } from './settings-builders.ts';
+
+describe('the settings in the window', () => {
+  test('are all that the gateway answers, in its order', () => {
+    const paths = Object.entries(viewOf()).flatMap(([section, settings]) =>
+      Object.keys(settings).map((key) => `${section}.${key}`),
+    );
+    expect(FIELDS.map(({ path }) => path)).toEqual(paths);
+  });
+
+  test('say of each what the gateway says of it', () => {
+    const view = viewOf({ SWITCHYARD_HOSTED_A_MODEL: 'big' });
+    for (const { section, key, path, label, choices, ...said } of sectionsOf(view).flatMap(
+      ({ fields }) => fields,
+    )) {
+      const { choices: answered = [], ...facts } = view[section]?.[key] ?? {};
+      expect({ path, ...said }).toEqual({ path: `${section}.${key}`, ...facts });
+      expect(choices.map(({ value, meaning }) => ({ value, meaning }))).toEqual(answered);
+      expect({ path, label }).not.toEqual({ path, label: key });
+    }
+  });
+
+  test('show a setting and a choice of a newer gateway under their own names', () => {
+    const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
+    const [section] = sectionsOf({ future: { maxQueueMs: choice } });
+    expect(section).toMatchObject({
+      id: 'future',
+      upstream: null,
+      fields: [{ path: 'future.maxQueueMs', label: 'Max queue ms', choices: [{ label: 'wide' }] }],
+    });
+  });
+
+  test('every setting and every choice has a name of its own', () => {
+    for (const { fields } of SECTIONS) {
+      expect(new Set(fields.map(({ label }) => label)).size).toBe(fields.length);
+    }
+    for (const { choices } of FIELDS) {
+      expect(new Set(choices.map(({ label }) => label)).size).toBe(choices.length);
+    }
+  });
+
+  test('wherever a prompt or an answer may be paid twice, the choice says so', () => {
+    const meaningOf = (path: string, value: string) =>
+      fieldAt(path).choices.find((choice) => choice.value === value)?.meaning;
+    for (const value of ['own', 'all']) expect(meaningOf('routing.hedge', value)).toMatch(/paid/);
+    for (const value of ['same-model', 'any']) {
+      expect(meaningOf('routing.resume', value)).toMatch(/pay for the prompt again/);
+    }
+    for (const path of ['routing.hedge', 'routing.resume']) {
+      expect(meaningOf(path, 'off')).not.toMatch(/pa(id|y)/);
+    }
+  });
+});
+
+const anyField = fc.constantFrom(...FIELDS);
+const label = fieldAt('hosted_a.label');
+const timeout = fieldAt('hosted_a.timeoutMs');
+const key = fieldAt('hosted_a.apiKey');
+const address = fieldAt('hosted_a.baseUrl');
+
+describe('a draft', () => {
+  test('that is what is saved anyway is none', () => {
+    expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
+    expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
+    expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
+    expect(withDraft({}, label, null)).toEqual({});
+  });
+
+  test('typed and typed back leaves the others as they were', () => {
+    fc.assert(
+      fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (unset, typed, value) => {
+        fc.pre(unset.kind !== 'flag' && typed !== value);
+        const others: Drafts = { 'some.other': 'x' };
+        const field = saved(unset, value);
+        const before = textOf(field, undefined);
+        fc.pre(typed !== before);
+        const changed = withDraft(others, field, typed);
+        expect(changed).toEqual({ ...others, [field.path]: typed });
+        expect(withDraft(changed, field, before)).toEqual(others);
+      }),
+    );
+  });
+
+  test('of a percentage is a number, with its sign or without', () => {
+    const budget = fieldAt('routing.hedgeBudget');
+    for (const typed of ['2.5', '2.5%', '2.5 %']) expect(valueOf(budget, typed)).toBe(2.5);
+    expect(valueOf(budget, 'few')).toBe('few');
+  });
+
+  test('of a choice brings the words for what comes of it, as the default does', () => {
+    const resume = fieldAt('routing.resume');
+    const hint = (draft: string | null | undefined) => hintOf(saved(resume, 'off'), draft);
+    const words = [undefined, 'any', null].map(hint);
+    expect(words).toEqual(
+      ['off', 'any', 'same-model'].map(
+        (chosen) => resume.choices.find(({ value }) => value === chosen)?.meaning,
+      ),
+    );
+    expect(hintOf(saved(label, 'Groq'), undefined)).toBe(label.meaning);
+  });
+
+  test('is what its field shows', () => {
+    fc.assert(
+      fc.property(anyField, fc.string(), (field, typed) => {
+        expect(textOf(saved(field, 'old'), typed)).toBe(typed);
+      }),
+    );
+  });
+
+  test('of a section goes with it and with no other', () => {
+    const [local, hosted] = SECTIONS;
+    if (!local || !hosted) throw new Error('there are sections');
+    const drafts = { 'local.timeoutMs': '5', 'hosted_a.label': 'Groq' };
+    expect(withoutSection(drafts, hosted)).toEqual({ 'local.timeoutMs': '5' });
+    expect(isDirty(drafts, hosted)).toBe(true);
+    expect(isDirty(withoutSection(drafts, hosted), hosted)).toBe(false);
+    expect(patchOf(drafts, hosted)).toEqual({ hosted_a: { label: 'Groq' } });
+  });
+});
+
+describe('what is sent', () => {
+  test('an emptied field asks for the default', () => {
+    fc.assert(
+      fc.property(anyField, fc.constantFrom('', ' ', '\t '), (field, empty) => {
+        expect(valueOf(field, empty)).toBeNull();
+        expect(valueOf(field, null)).toBeNull();
+      }),
+    );
+  });
+
+  test('a whole number goes as a number, whatever else was typed as it is', () => {
+    fc.assert(
+      fc.property(fc.integer(), (number) => {
+        expect(valueOf(timeout, ` ${number} `)).toBe(number);
+      }),
+    );
+    for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000']) {
+      expect(valueOf(timeout, odd)).toBe(odd);
+    }
+  });
+
+  test('a time may be typed in a larger unit', () => {
+    const typed = ['30 s', '1.5 min', '2h', '250 ms', '0.5s'];
+    expect(typed.map((text) => valueOf(timeout, text))).toEqual([
+      30_000, 90_000, 7_200_000, 250, 500,
+    ]);
+    expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
+  });
+
+  test('headers go as the object that they say, and as text where they say none', () => {
+    const headers = fieldAt('hosted_a.headers');
+    expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
+    expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
+  });
+
+  test('a pasted key loses the blanks around it', () => {
+    expect(valueOf(key, ' sk-1234\n')).toBe('sk-1234');
+  });
+});
+
+describe('what is hidden', () => {
+  test('is never shown as if it could be edited: saving it would save the mask', () => {
+    for (const [field, value] of [
+      [key, 'sk-…wxyz'],
+      [address, 'https://…@api.test/v1?…'],
+      [fieldAt('hosted_a.headers'), { 'X-Team': '…' }],
+    ] as const) {
+      const hidden = saved(field, value);
+      expect(isHidden(hidden)).toBe(true);
+      expect(textOf(hidden, undefined)).toBe('');
+      expect(placeholderOf(hidden, undefined)).toContain('…');
+    }
+    expect(isHidden(saved(address, 'https://api.test/v1'))).toBe(false);
+  });
+});
+
+describe('lists', () => {
+  const ports = fieldAt('agent.ports');
+  const keys = fieldAt('gateway.apiKeys');
+
+  test('are shown and sent item by item', () => {
+    expect(textOf(saved(ports, [3001, 47_901]), undefined)).toBe('3001, 47901');
+    expect(valueOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
+    expect(valueOf(keys, 'one, two,')).toEqual(['one', 'two']);
+    expect(placeholderOf(saved(ports, [1]), null)).toBe('default: 3001, 47901');
+  });
+
+  test('of secrets are never shown as if they could be edited', () => {
+    expect(textOf(saved(keys, ['sk-…wxyz']), undefined)).toBe('');
+    expect(placeholderOf(saved(keys, ['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
+  });
+});
+
+test('only a change to a setting that is read at the start waits for a restart', () => {
+  const gateway = SECTIONS.find(({ id }) => id === 'gateway');
+  if (gateway === undefined) throw new Error('there is one');
+  expect(waitsForRestart({ 'gateway.port': '2' }, gateway)).toBe(true);
+  expect(waitsForRestart({ 'gateway.port': null }, gateway)).toBe(true);
+  expect(waitsForRestart({ 'gateway.maxBodyBytes': '2' }, gateway)).toBe(false);
+  expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway)).toBe(false);
+});
+
+describe('words', () => {
+  test('the default is shown where it is going to be', () => {
+    expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
+    expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');
+    expect(isOn(saved(fieldAt('ondemand.warmup'), false), null)).toBe(true);
+    expect(isOn(saved(fieldAt('routing.forceZero'), true), null)).toBe(false);
+  });
+
+  test('where a value comes from', () => {
+    expect(sourceWords(saved(label, 1, 'env'))).toBe('environment');
+    expect(sourceWords(saved(label, 1, 'file'))).toBe('set here');
+    expect(sourceWords(saved(label, 1, 'default'))).toBe('default');
+    expect(sourceWords(saved(label, null, 'default'))).toBe('not set');
+    expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
+  });
+
+  test('long times are said in words beside their milliseconds', () => {
+    expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
+    expect(unitOf(timeout, '250')).toBe('ms');
+    expect(unitOf(timeout, 'soon')).toBe('ms');
+    expect(unitOf(label, '90000')).toBe('');
+    expect(unitOf(fieldAt('gateway.maxBodyBytes'), '33554432')).toBe('bytes = 32 MiB');
+  });
+});
+
+const use = (used: number, limit: number) => {
+  return { name: 'requestsDay', used, limit, resetsAt: '2026-11-23T00:00:00.000Z' } as const;
+};
+
+test.each([
+  [799, 'free'],
+  [800, 'near'],
+  [999, 'near'],
+  [1000, 'reached'],
+  [1001, 'reached'],
+])('%d of 1000 is %s', (used, standing) => {
+  expect(standingOf(use(used, 1000))).toBe(standing);
+});
+
+test('a field that is emptied lifts its limit, and one that is left alone keeps it', () => {
+  const draft = draftOf([use(5, 1000), { ...use(5, 70), name: 'tokensMonth' }]);
+  expect(changeOf({ ...draft, requestsDay: '', tokensDay: '20' })).toEqual({
+    requestsDay: null,
+    requestsMonth: null,
+    tokensDay: 20,
+    tokensMonth: 70,
+  });
+});

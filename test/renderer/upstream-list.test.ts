@@ -1,0 +1,339 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Sighting } from '#shared/live.ts';
+import type { UpstreamReport } from '#shared/status.ts';
+import { headlineOf, isUnconfigured } from '../../renderer/features/overview/headline.tsx';
+import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
+import { isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
+import { provider as machine } from './provider-builders.ts';
+
+type StatusOver = Parameters<typeof status>[1];
+
+function line(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
+  return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
+}
+
+function sentence(...args: Parameters<typeof line>): string {
+  const { lead, subject, rest } = headlineOf(line(...args), false);
+  return lead + subject + rest;
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
+
+describe('the upstreams in order', () => {
+  test('the first sound upstream serves, and the current ends there', () => {
+    const { upstreams, server } = line([upstream('local'), upstream('hosted_a')]);
+    expect(server?.report.id).toBe('local');
+    expect(upstreams.map(({ flow }) => flow)).toEqual(['ends', 'none', 'none', 'none', 'none']);
+  });
+
+  test('the current goes round an open breaker and past one that is not set up', () => {
+    const { upstreams } = line([tripped('local', 9_000), upstream('hosted_b')]);
+    expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
+  });
+
+  test('a failing upstream is still asked, but somebody sound serves', () => {
+    const { upstreams, server } = line([failing, upstream('hosted_a')]);
+    expect(upstreams[0]?.flow).toBe('through');
+    expect(server?.report.id).toBe('hosted_a');
+  });
+
+  test('a cool-down goes on between reports and ends as a probe', () => {
+    const kind = (afterMs: number) =>
+      line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
+    expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
+    expect(kind(9_000)).toEqual({ kind: 'probe' });
+  });
+
+  test('a skip is over when its time is, on the clock of the gateway', () => {
+    const busy = [skipped('hosted_a', 'busy', 2_000)];
+    expect(line(busy).upstreams[1]?.condition.kind).toBe('skipped');
+    expect(line(busy, {}, 2_001).upstreams[1]?.condition.kind).toBe('closed');
+  });
+
+  test('a skip of another model does not take the upstream out', () => {
+    const until = new Date(NOW + 60_000).toISOString();
+    const skips = [{ reason: 'model_not_found', until, model: 'other' }];
+    const { upstreams } = line([upstream('hosted_a', { healthy: false, skips })]);
+    expect(upstreams[1]?.condition.kind).toBe('closed');
+  });
+
+  test('zero-spend leaves only the local tier', () => {
+    const { upstreams } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
+    expect(upstreams[1]?.condition.kind).toBe('zero-spend');
+    expect(upstreams[4]?.condition.kind).toBe('zero-spend');
+  });
+
+  test('machines that are known but cannot serve are not "not set up"', () => {
+    const local = { ...status().local, pending_count: 1 };
+    expect(line([], { local }).upstreams[0]?.condition.kind).toBe('no-provider');
+  });
+
+  const bare = {
+    ...status().local,
+    failed_count: 1,
+    provider: machine({ engine_health: { status: 'no engine found', code: 0 } }),
+  };
+
+  test('a lone machine that never had an engine is "not set up", and nobody is out for it', () => {
+    const { upstreams } = line([upstream('hosted_a')], { local: bare });
+    expect(upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('not set up');
+    expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Serving from Groq');
+    expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
+    expect(isUnconfigured(line([], { local: bare }))).toBe(true);
+  });
+
+  test('one that has served, one whose engine fails, and one of several are out', () => {
+    const { provider, ...counts } = bare;
+    const served = upstream('local', {
+      baseUrl: null,
+      healthy: false,
+      circuit: circuit({ lastSuccessAt: new Date(NOW).toISOString() }),
+    });
+    const kindOf = (...args: Parameters<typeof line>) => line(...args).upstreams[0]?.condition.kind;
+    expect(kindOf([served], { local: bare })).toBe('no-provider');
+    const health = { status: 'unreachable', code: 0 };
+    const down = { ...counts, provider: { ...provider, engine_health: health } };
+    expect(kindOf([], { local: down })).toBe('no-provider');
+    expect(kindOf([], { local: { ...bare, pending_count: 1 } })).toBe('no-provider');
+  });
+});
+
+describe('a budget', () => {
+  const problemsOf = (report: ReturnType<typeof upstream>) =>
+    headlineOf(line([report]), false).problems.map(({ what }) => what);
+  const budget = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
+
+  test('is warned about from 80 % on', () => {
+    expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
+    expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
+      'Groq has spent over 80% of its budget for the day.',
+    ]);
+  });
+
+  test('that is spent keeps its upstream out until it begins anew, and says which setting raises it', () => {
+    const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
+    const drawn = line([out, upstream('hosted_b')]);
+    const [, view] = drawn.upstreams;
+    expect(view && upstreamWords(view)).toMatchObject({
+      tone: 'amber',
+      word: 'budget spent',
+      detail: 'back in 1 h 00 min',
+    });
+    expect(headlineOf(drawn, false).problems).toEqual([
+      {
+        what: 'Groq has spent its budget for the day.',
+        todo: 'To raise it: Settings, or SWITCHYARD_HOSTED_A_BUDGET_DAY.',
+      },
+    ]);
+  });
+});
+
+describe('sentence', () => {
+  test.each([
+    ['Nothing is set up yet.', []],
+    ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
+    ['Serving from Groq', [upstream('hosted_a')]],
+    ['Local is failing, and there is no fallback.', [failing]],
+    ['Local is retried with the next request.', [tripped('local', 0)]],
+    ['No upstream is available.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
+    ['RunPod is next (cold start).', [upstream('ondemand')]],
+  ])('%s', (words, given) => {
+    expect(sentence(given)).toBe(words);
+  });
+
+  test('an on-demand upstream that warms up is said to start', () => {
+    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
+      'RunPod is starting up.',
+    );
+    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe(
+      'Serving from RunPod',
+    );
+  });
+
+  test('a cold start says how long it has gone on, and how long it usually takes', () => {
+    const detail = (elapsedMs: number, usualMs: number | null) => {
+      const { ondemand_warmup_detail: before } = status([]);
+      const report = {
+        ondemand_warmup: 'warming',
+        ondemand_warmup_detail: { ...before, elapsedMs, usualMs },
+      } as const;
+      const { upstreams } = line([upstream('ondemand')], report);
+      return upstreams
+        .filter(({ report: { id } }) => id === 'ondemand')
+        .map((view) => upstreamWords(view).detail);
+    };
+    expect(detail(40_000, null)).toEqual(['for 40 s']);
+    expect(detail(40_000, 90_000)).toEqual(['for 40 s, usually 1 min 30 s']);
+  });
+
+  test('every problem says what to do', () => {
+    const { problems } = headlineOf(
+      line([
+        tripped('local', 9_000),
+        skipped('hosted_a', 'credentials', 9_000),
+        skipped('hosted_b', 'model_not_found', 9_000),
+        skipped('hosted_c', 'quota', 9_000),
+      ]),
+      false,
+    );
+    expect(problems).toHaveLength(4);
+    for (const { todo } of problems) expect(todo).not.toBe('');
+    expect(problems[0]?.todo).toContain('http://local.test/v1');
+    expect(problems[1]?.todo).toContain('SWITCHYARD_HOSTED_A_API_KEY');
+    expect(problems[2]?.what).toContain('hosted_b-model');
+  });
+
+  test('nothing in the sentence ticks: it is read aloud when it changes', () => {
+    const given = [tripped('local', 60_000), upstream('hosted_a')];
+    expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
+  });
+
+  test('in the demo the remedy is the switch', () => {
+    expect(headlineOf(line([tripped('local', 9_000)]), true).problems[0]?.todo).toContain(
+      'healthy',
+    );
+  });
+
+  test('the page is bare only while nothing at all is set up', () => {
+    expect(isUnconfigured(line([]))).toBe(true);
+    expect(isUnconfigured(line([upstream('hosted_c')]))).toBe(false);
+  });
+});
+
+describe('upstream words', () => {
+  const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
+
+  test('green is said of the one that serves and of no other', () => {
+    const tones = words([upstream('local'), upstream('hosted_a')]).map(({ tone }) => tone);
+    expect(tones).toEqual(['green', 'grey', 'grey', 'grey', 'grey']);
+  });
+
+  test.each([
+    { report: tripped('local', 41_000), said: 'amber: skipped, retry in 41 s' },
+    { report: tripped('local', 0), said: 'amber: skipped, next: retry' },
+    {
+      report: tripped('local', 9_000, { consecutiveFails: 0 }),
+      said: 'amber: skipped: too slow, retry in 9 s',
+    },
+    { report: failing, said: 'red: failing, skipped after 3 more' },
+    {
+      report: skipped('hosted_a', 'credentials', 590_000),
+      said: 'red: key rejected, retry in 9 min 50 s',
+    },
+    {
+      report: skipped('hosted_a', 'rate_limited', 75_000),
+      said: 'amber: rate limited, back in 1 min 15 s',
+    },
+    { report: upstream('ondemand'), said: 'blue: next, cold start' },
+  ])('$said', ({ report, said }) => {
+    const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
+    if (!view) throw new Error('the upstream is not in the list');
+    const { tone, word, detail } = upstreamWords(view);
+    expect(`${tone}: ${word}, ${detail}`).toBe(said);
+  });
+
+  test('an upstream with an address but no key says what it needs', () => {
+    const keyless = upstream('hosted_a', { hasKey: false, healthy: false });
+    expect(words([keyless])[1]?.word).toBe('needs a key');
+  });
+});
+
+describe('what was seen of an upstream', () => {
+  const seen = (
+    given: readonly UpstreamReport[],
+    sightings: Partial<Record<UpstreamId, Sighting>>,
+    over: StatusOver = {},
+  ) => {
+    const report = status(given, over);
+    const { sightings: served } = live({ status: report });
+    return upstreamList(live({ status: report, sightings: { ...served, ...sightings } }), NOW);
+  };
+  const said = (...args: Parameters<typeof seen>) => {
+    const found = seen(...args);
+    const { lead, subject, rest, tone } = headlineOf(found, false);
+    return { sentence: lead + subject + rest, tone, words: found.upstreams.map(upstreamWords) };
+  };
+  const untested: Sighting = { kind: 'untested' };
+  const down: Sighting = { kind: 'failed', by: 'check', reason: 'unreachable' };
+  const checked: Sighting = { kind: 'answered', by: 'check' };
+
+  test('an upstream that nobody has asked is untested, and never green', () => {
+    const { sentence: text, tone, words } = said([upstream('local')], { local: untested });
+    expect([text, tone]).toEqual(['Local is next, but untested.', 'grey']);
+    expect(words[0]).toMatchObject({ tone: 'grey', word: 'untested' });
+    const { server } = seen([upstream('local')], { local: untested });
+    expect(server && isSure(server)).toBe(false);
+  });
+
+  test('one that a check found down is red at once, and the next one serves', () => {
+    const both = said([upstream('local'), upstream('hosted_a')], { local: down });
+    expect(both.sentence).toBe('Serving from Groq. Local is down.');
+    expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
+    expect(said([upstream('local')], { local: down }).sentence).toBe(
+      'Local is down, and there is no fallback.',
+    );
+  });
+
+  test('one that a check found well is green without a request, open circuit or not', () => {
+    expect(said([failing], { local: checked }).sentence).toBe('Serving from Local');
+    expect(said([tripped('local', 0)], { local: checked }).sentence).toBe('Serving from Local');
+    expect(said([upstream('local')], { local: checked }).words[0]).toMatchObject({
+      tone: 'green',
+      detail: 'answered a check',
+    });
+  });
+
+  test('a passed check makes no slow upstream fast, and ends no cool-down', () => {
+    const slow = tripped('local', 0, { consecutiveFails: 0 });
+    expect(seen([slow], { local: checked }).upstreams[0]?.condition.kind).toBe('probe');
+    const cooling = tripped('local', 9000);
+    expect(seen([cooling], { local: checked }).upstreams[0]?.condition.kind).toBe('cooling');
+  });
+
+  test('a rejected key that a check met says where to set a new one', () => {
+    const key: Sighting = { kind: 'failed', by: 'check', reason: 'credentials' };
+    const { problems } = headlineOf(seen([upstream('hosted_a')], { hosted_a: key }), false);
+    expect(problems[0]?.what).toBe('Groq rejected the API key.');
+  });
+
+  const noGpu = 'GPU count >0: no GPU reported';
+  const own = (over: Parameters<typeof machine>[0]) => ({
+    local: { ...status().local, failed_count: 1, provider: machine(over) },
+  });
+  const verified = machine().verification;
+
+  test('an engine without a GPU beside it is not "start an engine", but not set up', () => {
+    const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
+    const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
+    expect(found.upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(isUnconfigured(found)).toBe(true);
+  });
+
+  test.each([
+    ['heartbeat', { last_heartbeat: iso(NOW - 300_000) }, 300],
+    ['engine', { last_heartbeat: iso(NOW), engine_health: { status: 'unreachable', code: 0 } }, 2],
+    [
+      'GPU',
+      {
+        last_heartbeat: iso(NOW),
+        verification: { ...verified, status: 'failed' as const, failure_reason: noGpu },
+      },
+      2,
+    ],
+  ])('the advice for machines that do not serve names the cause: %s', (word, over, count) => {
+    const { local } = own(over);
+    const { problems } = headlineOf(
+      seen([], {}, { local: { ...local, failed_count: count } }),
+      false,
+    );
+    expect(problems[0]?.what).toContain(word);
+    expect(problems[0]?.todo === 'Start one of its engines.').toBe(word === 'engine');
+  });
+});
