@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
-import { createModel } from '../support/routing-model.ts';
-import { BEHAVIOURS, type Action, type Ask, type Behaviour } from '../support/routing-table.ts';
-import { createSocketWorld } from '../support/routing-sockets.ts';
-import { createMemoryWorld, standingOf, type World } from '../support/routing-worlds.ts';
+import { createModel } from './routing-model.ts';
+import { BEHAVIOURS, type Action, type Ask, type Behaviour } from './routing-table.ts';
+import { createSocketWorld } from './routing-sockets.ts';
+import { createMemoryWorld, standingOf, type World } from './routing-worlds.ts';
 
 const id = fc.constantFrom<UpstreamId[]>(...UPSTREAM_IDS);
 /** Failures are what circuits are about; few answers, so that requests get far. */

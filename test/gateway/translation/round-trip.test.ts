@@ -4,13 +4,13 @@ import { MESSAGES } from '../../../main/gateway/translation/messages/messages.ts
 import { RESPONSES } from '../../../main/gateway/translation/responses/responses.ts';
 import type { ProtocolTranslation } from '../../../main/gateway/translation/translation.ts';
 import { completionOf, saidArbitrary } from '../../support/chat-answers.ts';
-import { messagesRequest, responsesRequest } from '../../support/exchanges.ts';
+import { messagesRequest, responsesRequest } from './exchanges.ts';
 import {
   messagesFromChat,
   responsesFromChat,
   saidInMessage,
   saidInResponse,
-} from '../../support/translate-back.ts';
+} from './translate-back.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 

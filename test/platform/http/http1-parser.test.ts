@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createResponseParser } from '../../../main/platform/http/http1-parser.ts';
-import { allocatedBytes } from '../../support/allocated.ts';
+import { allocatedBytes } from './allocated.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Parses `pieces` to their end or to the first state that is not `going`. */

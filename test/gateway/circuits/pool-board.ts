@@ -1,5 +1,5 @@
-import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '../../shared/pool-update.ts';
-import type { ManualClock } from './clock.ts';
+import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '../../../shared/pool-update.ts';
+import type { ManualClock } from '../../support/clock.ts';
 
 /* What a pool's database does with what gateways send, in memory and in the time of a test. */
 

@@ -1,4 +1,4 @@
-import type { Said } from './chat-answers.ts';
+import type { Said } from '../../support/chat-answers.ts';
 
 /** The way back of `main/gateway/translation/`, which only tests need. */
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { callArbitrary, words } from './chat-answers.ts';
+import { callArbitrary, words } from '../../support/chat-answers.ts';
 
 /**
  * Requests in the one form of several that say the same: texts alone as one string, system texts in one place, results

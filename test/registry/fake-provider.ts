@@ -14,8 +14,8 @@ import { newSecret } from '../../main/platform/secrets.ts';
 import type { StoredVerification } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
 import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
-import { recordOf } from '../registry/world.ts';
-import { listening } from './listening.ts';
+import { recordOf } from './world.ts';
+import { listening } from '../support/listening.ts';
 
 /** A request that a fake provider got. */
 export interface ProviderCall {

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { chat } from './client.ts';
-import { startGateway } from './gateway.ts';
-import { bearer, send } from './http.ts';
+import { chat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, send } from '../support/http.ts';
 import type { Outcome } from './routing-model.ts';
 import { type Action, type Ask, FIRST_LIMITS } from './routing-table.ts';
 import {
@@ -16,8 +16,8 @@ import {
   Stage,
   type World,
 } from './routing-worlds.ts';
-import { cut, json, type Script, sse, startUpstream } from './upstream.ts';
-import { at } from './words.ts';
+import { cut, json, type Script, sse, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
 
 /** A whole gateway and five upstreams, on real sockets; settings are changed by their route. */
 export async function createSocketWorld(): Promise<World> {

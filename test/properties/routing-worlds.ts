@@ -20,7 +20,7 @@ import { createAdmission } from '../../main/gateway/chat/admission.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { createManualClock, type ManualClock } from './clock.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
 import type { Outcome, Standing } from './routing-model.ts';
 import {
   type Action,
@@ -33,8 +33,8 @@ import {
   TTFT_THRESHOLD_MS,
   within,
 } from './routing-table.ts';
-import { chunk, DONE, STOP } from './upstream.ts';
-import { at } from './words.ts';
+import { chunk, DONE, STOP } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
 
 /** Settings of both worlds, as the environment names them; thresholds are changed while they run. */
 export const SETTINGS: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ),
   TTFT_THRESHOLD_MS: String(TTFT_THRESHOLD_MS),
   ONDEMAND_WARMUP: 'false',
-  // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
+  // The model has one upstream asked after the other: npm run chaos has the rest.
   HEDGE: 'off',
   // test/properties/health-checks.test.ts has them.
   HEALTH_CHECKS: 'false',
