@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../../main/platform/errors.ts';
-import type { LinkFailure } from '../kit/linked.ts';
+import type { LinkFailure } from '../kit/children.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { quantile } from '../kit/numbers.ts';
 import { machineAt, recordOf, type Machine } from './fleet.ts';

@@ -5,8 +5,7 @@
  * `GET /seen` says how many POSTs have come.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { firstTokenEvent, PACE_KEY, STREAM_FLAG, TOKENS } from './traffic.ts';
-import { WIRES, type Wire } from './wires.ts';
+import { firstTokenEvent, PACE_KEY, STREAM_FLAG, TOKENS, WIRES, type Wire } from './wires.ts';
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
