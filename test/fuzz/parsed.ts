@@ -25,6 +25,7 @@ export function parsedByUs({ wire, cuts }: FuzzCase): Parsed {
   let data = '';
   const parser = createResponseParser({
     onHead(seen, headers) {
+      if (seen < 200) return;
       status = seen;
       fields = Object.entries(headers).flatMap(([name, value]) =>
         [value ?? []].flat().flatMap((one) => [name, one]),

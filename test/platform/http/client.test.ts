@@ -175,6 +175,17 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(fresh.status).toBe(408);
   });
 
+  test('an answer behind a hundred interim heads is heard, and they are not', async () => {
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100) + HI);
+    });
+    const heard = send(server.origin);
+    await heard.head;
+    expect(heard.status).toBe(200);
+    expect(await heard.end).toBeNull();
+    expect(heard.text).toBe('hi');
+  });
+
   test('an upstream that sends interim heads without end is given up', async () => {
     const server = await startByteServer(protocol, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
