@@ -67,7 +67,8 @@ export const boundRows = (bounds: readonly Bound[]): Rows => [
 
 /** A report as it is printed. */
 export function reportText({ intro, tables, notes, bounds }: Report): string {
-  const all = [intro, ...tables.map(columns), ...notes, columns(boundRows(bounds))];
+  const boundsText = bounds.length === 0 ? '' : columns(boundRows(bounds));
+  const all = [intro, ...tables.map(columns), ...notes, boundsText];
   return all.filter((text) => text !== '').join('\n\n');
 }
 
