@@ -80,7 +80,9 @@ function sendHeartbeats(order: FleetOrder, messages: readonly Buffer[]): Promise
       if (line.startsWith('HTTP/1.1 200')) waitsMs.push(performance.now() - (sentAt[index] ?? 0));
       else if (wrong.length < WRONG_SHOWN) wrong.push(data.toString('utf8').slice(0, 600));
     });
-    socket.on('error', (error) => wrong.push(error.message));
+    socket.on('error', ({ message }) => {
+      if (wrong.length < WRONG_SHOWN) wrong.push(message);
+    });
     sockets[index] = socket;
     return socket;
   }
