@@ -1,8 +1,8 @@
 /** Waits for what is only there later; whoever changes something that is waited for calls `look`. */
 export interface Looks {
-  look(): void;
+  readonly look: () => void;
   /** Resolves with the first result of `found` that is not undefined: now, or at a later look. */
-  until<T>(found: () => T | undefined): Promise<T>;
+  readonly until: <T>(found: () => T | undefined) => Promise<T>;
 }
 
 /** Nothing is waited for yet. */
