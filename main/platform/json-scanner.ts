@@ -11,18 +11,6 @@ export interface JsonListener {
   onEnd(depth: number, end: number, isEmpty: boolean, text: string | null): void;
 }
 
-/** Scans a JSON text (RFC 8259) in pieces of any size, without keeping it. */
-export interface JsonScanner {
-  /** Takes the next piece; false once the text is not JSON. */
-  push(bytes: Buffer): boolean;
-  /** Whether the pieces so far are a complete JSON text. */
-  end(): boolean;
-  /** Whether it was refused only for its depth. */
-  isTooDeep(): boolean;
-  /** Bytes read; after an error, those before the byte at fault. */
-  position(): number;
-}
-
 /** Each level takes a byte of memory. */
 const MAX_DEPTH = 1024 * 1024;
 /** Longer than all names and strings that listeners look for. */
@@ -98,10 +86,11 @@ const STEPS: readonly (readonly NumberState[])[] = [
 
 /** `listener` gets the events at depths below `watched`. */
 export function createJsonScanner(listener: JsonListener, watched: number): JsonScanner {
-  return new Scanner(listener, watched);
+  return new JsonScanner(listener, watched);
 }
 
-class Scanner implements JsonScanner {
+/** Scans a JSON text (RFC 8259) in pieces of any size, without keeping it. */
+class JsonScanner {
   readonly #listener: JsonListener;
   readonly #watched: number;
   #state = VALUE;
@@ -124,6 +113,7 @@ class Scanner implements JsonScanner {
     this.#watched = watched;
   }
 
+  /** Takes the next piece; false once the text is not JSON. */
   push(bytes: Buffer): boolean {
     if (this.#isBad) return false;
     const { length } = bytes;
@@ -147,6 +137,7 @@ class Scanner implements JsonScanner {
     return true;
   }
 
+  /** Whether the pieces so far are a complete JSON text. */
   end(): boolean {
     if (this.#isBad) return false;
     const isNumber = this.#state === IN_NUMBER && isWholeNumber(this.#number);
@@ -154,10 +145,12 @@ class Scanner implements JsonScanner {
     return this.#state === AFTER_VALUE && this.#depth === 0;
   }
 
+  /** Whether it was refused only for its depth. */
   isTooDeep(): boolean {
     return this.#isBad && this.#depth === MAX_DEPTH;
   }
 
+  /** Bytes read; after an error, those before the byte at fault. */
   position(): number {
     return this.#position;
   }

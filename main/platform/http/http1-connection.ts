@@ -1,10 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import {
-  createResponseParser,
-  type ResponseParts,
-  type ParseState,
-  type ResponseParser,
-} from './http1-parser.ts';
+import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
 import { errorOf, saysTimedOut, TransportExchange } from './transport.ts';
 import { type Exchange, type HttpRequest, KEEP_ALIVE_MS, type ResponseListener } from './types.ts';
 
@@ -140,7 +135,7 @@ export class PlainConnection {
   }
 
   #write(call: PlainExchange, request: HttpRequest): void {
-    this.#parser = createResponseParser(call);
+    this.#parser = new ResponseParser(call);
     writeRequest(this.#socket, this.#origin.authority, request);
     if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
     else call.leave();

@@ -1,4 +1,4 @@
-import { type ChunkReader, copyOf, createChunkReader } from './http1-chunked.ts';
+import { ChunkReader, copyOf } from './http1-chunked.ts';
 import { MAX_HEAD_BYTES, type ResponseHeaders } from './types.ts';
 
 export interface ResponseParts {
@@ -19,28 +19,10 @@ export type ParseState =
   /** The response is complete, and bytes follow it. */
   | 'overrun';
 
-/** Parses one response from the reads of a connection. */
-export interface ResponseParser {
-  /**
-   * Parses the bytes of a read up to `end`, and may overwrite them; the caller may reuse them afterwards. Must
-   * not be called again after another state than `going`.
-   */
-  push(bytes: Buffer, end: number): ParseState;
-  /** Whether the end of the connection is the regular end of the body. */
-  endsWithConnection(): boolean;
-  /** How long the connection may be kept idle; null if it must not be reused. */
-  keepAliveMs(): number | null;
-  /** A byte of the response has come. */
-  hasBegun(): boolean;
-}
-
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-export function createResponseParser(parts: ResponseParts): ResponseParser {
-  return new Parser(parts);
-}
-
-class Parser implements ResponseParser {
+/** Parses one response from the reads of a connection. */
+export class ResponseParser {
   readonly #parts: ResponseParts;
   #splitHead: SplitHead | null = null;
   #bodyEnd: BodyEnd | null = null;
@@ -53,19 +35,26 @@ class Parser implements ResponseParser {
     this.#parts = parts;
   }
 
+  /**
+   * Parses the bytes of a read up to `end`, and may overwrite them; the caller may reuse them afterwards. Must
+   * not be called again after another state than `going`.
+   */
   push(bytes: Buffer, end: number): ParseState {
     this.#hasBegun = true;
     return this.#bodyEnd === null ? this.#readHeads(bytes, end) : this.#readBody(bytes, 0, end);
   }
 
+  /** Whether the end of the connection is the regular end of the body. */
   endsWithConnection(): boolean {
     return this.#bodyEnd?.kind === 'close';
   }
 
+  /** How long the connection may be kept idle; null if it must not be reused. */
   keepAliveMs(): number | null {
     return this.#keepAliveMs;
   }
 
+  /** A byte of the response has come. */
   hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -105,7 +94,7 @@ class Parser implements ResponseParser {
     this.#bodyEnd = head.bodyEnd;
     this.#keepAliveMs = head.keepAliveMs;
     if (head.bodyEnd.kind === 'length') this.#remainingBytes = head.bodyEnd.bytes;
-    if (head.bodyEnd.kind === 'chunks') this.#chunks = createChunkReader(this.#parts);
+    if (head.bodyEnd.kind === 'chunks') this.#chunks = new ChunkReader(this.#parts);
     this.#parts.onHead(head.status, head.headers);
     return 'going';
   }

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createChunkReader } from '../../../main/platform/http/http1-chunked.ts';
+import { ChunkReader } from '../../../main/platform/http/http1-chunked.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Reads `pieces` to their end or to the first state that is not `going`. */
 function read(pieces: readonly Buffer[]) {
   const data: Buffer[] = [];
-  const reader = createChunkReader({
+  const reader = new ChunkReader({
     onData: (piece) => void data.push(Buffer.from(piece)),
   });
   let state = 'going';
@@ -101,7 +101,7 @@ test.each<[law: string, wire: string]>([
 
 test('the chunks of one read are passed on as one piece, which does not keep the read in memory', () => {
   const pieces: Buffer[] = [];
-  const reader = createChunkReader({ onData: (piece) => void pieces.push(piece) });
+  const reader = new ChunkReader({ onData: (piece) => void pieces.push(piece) });
   const bytes = Buffer.from('1\r\nx\r\n'.repeat(10_000));
   expect(reader.push(bytes, 0, bytes.length)).toBe('going');
   expect(pieces.map(String)).toEqual(['x'.repeat(10_000)]);

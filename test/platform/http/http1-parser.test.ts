@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createResponseParser } from '../../../main/platform/http/http1-parser.ts';
+import { ResponseParser } from '../../../main/platform/http/http1-parser.ts';
 import { allocatedBytes } from './allocated.ts';
 import { cut } from '../../support/pieces.ts';
 
@@ -8,7 +8,7 @@ import { cut } from '../../support/pieces.ts';
 function parse(pieces: readonly (Buffer | string)[]) {
   const data: Buffer[] = [];
   const heads: { status: number; headers: object }[] = [];
-  const parser = createResponseParser({
+  const parser = new ResponseParser({
     onHead(status, headers) {
       if (status >= 200) heads.push({ status, headers });
     },
@@ -131,7 +131,7 @@ test('what a head with repeated fields takes grows with their number, not with i
   const wire = (fields: number) => Buffer.from(`${OK}${'a:\r\n'.repeat(fields)}\r\n`);
   const taken = (fields: number) => {
     const bytes = wire(fields);
-    const parser = createResponseParser({ onHead() {}, onData() {} });
+    const parser = new ResponseParser({ onHead() {}, onData() {} });
     return allocatedBytes(() => void parser.push(bytes, bytes.length));
   };
   taken(8000);
@@ -140,7 +140,7 @@ test('what a head with repeated fields takes grows with their number, not with i
 
 test('a piece does not change when the next read comes', () => {
   const data: Buffer[] = [];
-  const parser = createResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
+  const parser = new ResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
   const read = Buffer.from(`${OK}content-length: 4\r\n\r\nhi`);
   parser.push(read, read.length);
   read.fill('x');
