@@ -101,13 +101,13 @@ export function saying({ process: child }: Child, ready: RegExp): Promise<string
 const END_MS = 10_000;
 
 /** How a child ended. */
-export interface Ended {
+export interface Exit {
   readonly code: number | null;
   readonly ms: number;
 }
 
 /** Sends SIGTERM and waits for the end; rejects after 10 s. */
-export async function terminate({ process: child }: Child): Promise<Ended> {
+export async function terminate({ process: child }: Child): Promise<Exit> {
   const begunAt = performance.now();
   const gone = once(child, 'exit', { signal: AbortSignal.timeout(END_MS) });
   child.kill('SIGTERM');

@@ -295,7 +295,7 @@ function ratioToBare(rounds: readonly Round[], name: FigureName, of: Compared): 
   return bare > 0 ? figure(rounds, of) / bare : Number.NaN;
 }
 
-interface Around {
+interface TargetFacts {
   readonly present: readonly Compared[];
   /** Of those, before and after the load. */
   readonly idleMb: readonly number[];
@@ -303,7 +303,10 @@ interface Around {
   readonly stopped: Awaited<ReturnType<typeof terminate>>;
 }
 
-function report(rounds: readonly Round[], { present, idleMb, loadedMb, stopped }: Around): Report {
+function report(
+  rounds: readonly Round[],
+  { present, idleMb, loadedMb, stopped }: TargetFacts,
+): Report {
   const bareMb = loadedMb[present.indexOf('bare')] ?? Number.NaN;
   const overBare = (mb = Number.NaN) => mb - bareMb;
   const gatewayMb = overBare(loadedMb[present.indexOf('gateway')]);

@@ -183,12 +183,12 @@ export async function resolveChecked(
     : { kind: 'allowed', checked: { url, address } };
 }
 
-type Found =
+type HostAddresses =
   | { readonly kind: 'found'; readonly addresses: readonly string[] }
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'exhausted' };
 
-async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
+async function addressesOf(url: URL, resolve: Lookup): Promise<HostAddresses> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0) return { kind: 'found', addresses: [host] };
   try {
