@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { terminate, type Children } from './kit/children.ts';
 import { cpuMs, rssMb } from './kit/proc.ts';
-import { PACKAGE, startGateway } from './kit/programs.ts';
+import { getFrom, PACKAGE, startGateway } from './kit/programs.ts';
 import { bound, type Report } from './report.ts';
 
 const WATCHED_MS = 300_000;
@@ -94,8 +94,7 @@ export async function idle(children: Children, directory: string): Promise<Repor
 
 /** An agent that found nothing to do would idle more cheaply than one at work. */
 async function mustServe(port: number): Promise<void> {
-  const list = (await (await fetch(`http://127.0.0.1:${port}/api/v1/providers`)).json()) as {
-    readonly verified: number;
-  };
+  const body = await getFrom(port, '/api/v1/providers');
+  const list = (await body.json()) as { readonly verified: number };
   if (list.verified !== 1) throw new Error('this machine was not verified, so nothing is measured');
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { saying, type Child, type Children, type Place } from './children.ts';
 import type { LoopDelay } from './loop-probe.ts';
 
@@ -56,10 +56,21 @@ async function launch(
   return { port: Number(port), child, probePort: probePort === null ? null : Number(probePort) };
 }
 
+/** A busy machine may take long for a connection, and nobody is heard of on an open feed for minutes. */
+const PATIENT = new Agent({ connect: { timeout: 60_000 }, headersTimeout: 0, bodyTimeout: 0 });
+
+/** GETs `path` of a program; rejects unless the answer is a 200. */
+export async function getFrom(port: number | null, path: string) {
+  const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`, {
+    dispatcher: PATIENT,
+  });
+  if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode}`);
+  return body;
+}
+
 /** What a program's probe has seen since it was last asked. */
 export async function askProbe({ probePort }: Program): Promise<LoopDelay> {
-  const { body } = await request(`http://127.0.0.1:${probePort}`);
-  return (await body.json()) as LoopDelay;
+  return (await (await getFrom(probePort, '/')).json()) as LoopDelay;
 }
 
 /** Starts the fake upstream and gives its port. */
@@ -113,7 +124,7 @@ export async function startGateway(
 
 /** Reads the live feed as an open window does; `close` gives the number of its events, and throws if it ended. */
 export async function openWindow({ port }: Gateway): Promise<{ readonly close: () => number }> {
-  const { body } = await request(`http://127.0.0.1:${port}/api/v1/events`, { bodyTimeout: 0 });
+  const body = await getFrom(port, '/api/v1/events');
   let events = 0;
   let end: string | null = null;
   body.setEncoding('utf8');

@@ -2,11 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
 import { startLink, terminate, type Children } from '../kit/children.ts';
 import { median } from '../kit/numbers.ts';
 import { cpuMs, rssMb } from '../kit/proc.ts';
-import { askProbe, openWindow, startGateway } from '../kit/programs.ts';
+import { askProbe, getFrom, openWindow, startGateway } from '../kit/programs.ts';
 import { bound, short, whole, type Report } from '../report.ts';
 import { makeDatabase } from './fleet.ts';
 import type { AnswersOrder, AnswersReply } from './fleet-answers.ts';
@@ -137,9 +136,7 @@ export async function startFleet(children: Children, { directory, ...order }: Fl
 
 async function fetchTimed(port: number, path: string) {
   const begunAt = performance.now();
-  const { statusCode, body } = await request(`http://127.0.0.1:${port}/api/v1/${path}`);
-  const bytes = (await body.arrayBuffer()).byteLength;
-  if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode}`);
+  const bytes = (await (await getFrom(port, `/api/v1/${path}`)).arrayBuffer()).byteLength;
   return { ms: performance.now() - begunAt, bytes };
 }
 
