@@ -86,7 +86,7 @@ export const AXES = {
 export type AxisName = keyof typeof AXES;
 
 /** Machines only a gateway knows. */
-export type Curves = Readonly<Partial<Record<'gateway' | 'bare', readonly Point[]>>>;
+type Curves = Readonly<Partial<Record<'gateway' | 'bare', readonly Point[]>>>;
 
 /** The curves of each axis that was measured. */
 export type GrowthFigures = Readonly<Partial<Record<AxisName, Curves>>>;
@@ -260,7 +260,7 @@ export async function growth(
 }
 
 /** What one more costs, between the two greatest sizes and between the two before them. */
-export interface UnitCost {
+interface UnitCost {
   readonly before: number;
   readonly last: number;
 }

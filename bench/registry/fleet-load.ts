@@ -29,7 +29,7 @@ export interface FleetOutcome {
 }
 
 /** First `ready` once everything is signed, then the outcome. */
-export type FleetReply = 'ready' | FleetOutcome;
+type FleetReply = 'ready' | FleetOutcome;
 
 const PATH = '/api/v1/providers/heartbeat';
 const TICK_MS = 5;

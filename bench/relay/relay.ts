@@ -23,7 +23,7 @@ type Compared = (typeof COMPARED)[number];
 type OfCompared<T> = Partial<Record<Compared, T>>;
 
 /** How much load one run of the bench makes. */
-export interface Scale {
+interface Scale {
   readonly rounds: number;
   readonly warmUpRequests: number;
   readonly mostWarmUpMs: number;

@@ -25,7 +25,7 @@ export const CARD: GpuDevice = {
 };
 
 /** Telemetry that a test sets. */
-export interface SetTelemetry extends TelemetryWatch {
+interface SetTelemetry extends TelemetryWatch {
   now: Telemetry;
   /** How often it was to be read anew at once. */
   looks: number;
@@ -60,7 +60,7 @@ export function setTelemetry(): SetTelemetry {
 }
 
 /** An agent on a machine of a test's making. */
-export interface TestMachine {
+interface TestMachine {
   readonly agent: Agent;
   readonly clock: ManualClock;
   readonly telemetry: SetTelemetry;
@@ -185,7 +185,7 @@ export async function startServing(engine: Upstream, given: Given = {}): Promise
 }
 
 /** A registry in this process that takes everything, and what it was told. */
-export interface HeardRegistry extends OwnRegistry {
+interface HeardRegistry extends OwnRegistry {
   readonly statuses: string[];
 }
 

@@ -31,7 +31,7 @@ export async function startDemo(pace = QUICK): Promise<RunningDemo> {
 }
 
 /** The demo as a process of its own, as a newcomer runs it. */
-export interface DemoProcess extends RunningDemo {
+interface DemoProcess extends RunningDemo {
   /** The lines to try, as they were printed. */
   readonly curls: readonly string[];
 }

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { createLooks, untilSo } from './looks.ts';
 
 /** A reader of the live feed, as the window is one. */
-export interface FeedReader {
+interface FeedReader {
   /** Resolves with the n-th event, from 1. */
   event(n: number): Promise<LiveEvent>;
   readonly events: readonly LiveEvent[];

@@ -3,7 +3,7 @@ import { listening } from './listening.ts';
 import { createLooks } from './looks.ts';
 
 /** An upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. */
-export interface RawUpstream {
+interface RawUpstream {
   readonly url: string;
   /** Requests that came whole, as text. */
   readonly requests: string[];

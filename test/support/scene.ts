@@ -53,7 +53,7 @@ function urlsOf(up: Readonly<Record<string, Upstream>>): Partial<Record<Upstream
 }
 
 /** Machines of the owner's own, by names that a law gives them, and paid upstreams behind them. */
-export interface TierScene<Own extends string, Id extends UpstreamId> extends Tier {
+interface TierScene<Own extends string, Id extends UpstreamId> extends Tier {
   readonly own: Readonly<Record<Own, Machine>>;
   readonly up: Readonly<Record<Id, Upstream>>;
 }

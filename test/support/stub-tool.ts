@@ -10,7 +10,7 @@ import { temporaryDirectory } from './gateway.ts';
 import { createLooks } from './looks.ts';
 
 /** One start of a stub. */
-export interface StubRun {
+interface StubRun {
   readonly command: string;
   readonly args: readonly string[];
   /** Resolves with the first output, after whoever started it has heard it. */

@@ -109,7 +109,7 @@ export function isWildcardHost(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-export interface OutsideAddress {
+interface OutsideAddress {
   readonly address: string;
   /** Of its network interface, such as `eth0`. */
   readonly interfaceName: string;
