@@ -152,7 +152,7 @@ async function settled(what: Promise<unknown>, clock: ManualClock): Promise<void
 /** Lets all that is due happen once. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A law that waits for ever must fail, and stop waiting; a busy machine needs long for a process. */
+/** A test that waits for ever must fail, and stop waiting; a busy machine needs long for a process. */
 const PATIENCE_MS = 45_000;
 /** What takes more turns than these waits for a process or a disk: others may have the processor. */
 const BUSY_TURNS = 200;

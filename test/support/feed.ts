@@ -61,7 +61,7 @@ export async function readFeed(
   };
 }
 
-/** Narrows an event to the kind that a law expects. */
+/** Narrows an event to the kind that a test expects. */
 export function asSnapshot(event: LiveEvent): LiveSnapshot {
   if (event.kind !== 'snapshot') throw new Error(`a ${event.kind} came instead of a snapshot`);
   return event;

@@ -78,9 +78,9 @@ export async function crash({ cli }: HostProcess): Promise<void> {
 /** Alone each of these takes a few hundred milliseconds; a busy machine may need much longer. */
 const PATIENCE_MS = 60_000;
 
-/** Waits until a law holds, and says why not when patience is over. */
-export function soon<T>(law: () => Promise<T>): Promise<T> {
-  return vi.waitFor(law, { timeout: PATIENCE_MS, interval: 50 });
+/** Waits until an attempt succeeds, and says why it did not when patience is over. */
+export function soon<T>(attempt: () => Promise<T>): Promise<T> {
+  return vi.waitFor(attempt, { timeout: PATIENCE_MS, interval: 50 });
 }
 
 /** The ids that a gateway lists, without who owns them. */

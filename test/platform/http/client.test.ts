@@ -335,7 +335,7 @@ test('a refused connection says so, with the address', async () => {
 
 test.each([['a certificate that has expired', 'expired.cert.pem']])(
   '%s is no connection',
-  async (_law, certificate) => {
+  async (_what, certificate) => {
     const server = await startByteServer('https', (socket) => socket.write(HI), certificate);
     const failure = await send(server.origin).end;
     expect(failure).toMatchObject({ kind: 'unreachable', stale: false });

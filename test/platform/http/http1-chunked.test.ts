@@ -50,7 +50,7 @@ test('a body that is cut anywhere is not whole', () => {
   );
 });
 
-describe.each<[law: string, wire: string, data: string]>([
+describe.each<[what: string, wire: string, data: string]>([
   ['an extension', '2;a=b\r\nhi\r\n0;x\r\n\r\n', 'hi'],
   ['several, with quotes', '2;a="b;\\"\t\xe9";c;d=e\r\nhi\r\n0\r\n\r\n', 'hi'],
   ['trailers', '2\r\nhi\r\n0\r\nx-a: b\r\ny: \r\n\r\n', 'hi'],
@@ -60,14 +60,14 @@ describe.each<[law: string, wire: string, data: string]>([
     `${'x'.repeat(10)}${'y'.repeat(10)}`,
   ],
   ['leading zeros', '0002\r\nhi\r\n0000\r\n\r\n', 'hi'],
-])('%s', (_law, wire, data) => {
+])('%s', (_what, wire, data) => {
   test.each([1, 2, 3, 100])('may be there, in pieces of %i', (size) => {
     const cuts = [...Buffer.from(wire, 'latin1').keys()].filter((at) => at % size === 0);
     expect(read(cut(Buffer.from(wire, 'latin1'), cuts))).toEqual({ state: 'whole', data });
   });
 });
 
-test.each<[law: string, wire: string]>([
+test.each<[what: string, wire: string]>([
   ['no size', '\r\nhi'],
   ['a size that is none', 'zz\r\nhi\r\n'],
   ['a sign before the size', '+2\r\nhi\r\n'],
@@ -95,7 +95,7 @@ test.each<[law: string, wire: string]>([
   ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
   ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
-])('%s is malformed', (_law, wire) => {
+])('%s is malformed', (_what, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');
 });
 

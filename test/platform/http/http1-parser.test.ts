@@ -31,7 +31,7 @@ function parse(pieces: readonly (Buffer | string)[]) {
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 
-const WHOLE: readonly [law: string, wire: string, data: string][] = [
+const WHOLE: readonly [what: string, wire: string, data: string][] = [
   ['a length', `${OK}content-length: 2\r\n\r\nhi`, 'hi'],
   ['no bytes', `${OK}content-length: 0\r\n\r\n`, ''],
   ['chunks', `${OK}transfer-encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'hi'],
@@ -52,7 +52,7 @@ const WHOLE: readonly [law: string, wire: string, data: string][] = [
 
 test.each(WHOLE)(
   'a response with %s is whole at its last byte, in any pieces',
-  (_law, wire, data) => {
+  (_what, wire, data) => {
     const bytes = Buffer.from(wire, 'latin1');
     expect(parse([bytes])).toMatchObject({ state: 'whole', data });
     fc.assert(
@@ -90,7 +90,7 @@ test('names that every object inherits are names like others', () => {
   expect(Object.getPrototypeOf(head?.headers)).toBe(Object.prototype);
 });
 
-test.each<[law: string, wire: string]>([
+test.each<[what: string, wire: string]>([
   ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
   ['HTTP/2', 'HTTP/2 200 OK\r\n\r\n'],
   ['HTTP/1.2', 'HTTP/1.2 200 OK\r\n\r\n'],
@@ -116,7 +116,7 @@ test.each<[law: string, wire: string]>([
   ['another coding than chunks', `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
   ['a no-break space behind a coding', `${OK}transfer-encoding: chunked\xa0\r\n\r\n`],
   ['a no-break space before a length', `${OK}content-length:\xa02\r\n\r\nhi`],
-])('%s is malformed', (_law, wire) => {
+])('%s is malformed', (_what, wire) => {
   expect(parse([Buffer.from(wire, 'latin1')])).toMatchObject({ state: 'malformed', heads: [] });
 });
 
