@@ -113,7 +113,7 @@ function withoutRefusedRetry(each: Action): Action {
   return each.kind === 'ask' && each.again === 'refused' ? { ...each, again: '503' } : each;
 }
 
-test('and so they are over sockets and the settings route', async () => {
+test('calls, reason, status, circuits and exclusions are those of the model over sockets and the settings route', async () => {
   const everybody = new Set(UPSTREAM_IDS);
   // A port cannot be closed between two tries of one request.
   const playable = history(20).map((actions) => actions.map(withoutRefusedRetry));

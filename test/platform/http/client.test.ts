@@ -101,7 +101,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test('a fresh one never goes over a kept connection', async () => {
+  test('a request for a fresh connection never goes over a kept one', async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     await send(server.origin).end;
     await nextTurn();

@@ -60,8 +60,8 @@ describe.each<[what: string, wire: string, data: string]>([
     `${'x'.repeat(10)}${'y'.repeat(10)}`,
   ],
   ['leading zeros', '0002\r\nhi\r\n0000\r\n\r\n', 'hi'],
-])('%s', (_what, wire, data) => {
-  test.each([1, 2, 3, 100])('may be there, in pieces of %i', (size) => {
+])('%s', (what, wire, data) => {
+  test.each([1, 2, 3, 100])(`a chunked body with ${what} is whole, in pieces of %i`, (size) => {
     const cuts = [...Buffer.from(wire, 'latin1').keys()].filter((at) => at % size === 0);
     expect(read(cut(Buffer.from(wire, 'latin1'), cuts))).toEqual({ state: 'whole', data });
   });
@@ -108,6 +108,6 @@ test('the chunks of one read are passed on as one piece, which does not keep the
   expect(pieces[0]?.buffer).not.toBe(bytes.buffer);
 });
 
-test('bytes behind the end are an overrun', () => {
+test('a chunked body with bytes behind its end is an overrun', () => {
   expect(read([Buffer.from('0\r\n\r\nHTTP/1.1 200 OK')])).toEqual({ state: 'overrun', data: '' });
 });

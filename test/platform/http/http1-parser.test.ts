@@ -67,7 +67,7 @@ test.each(WHOLE)(
   },
 );
 
-test('without length or chunks the body ends with the connection', () => {
+test('a response without length or chunks ends with its connection', () => {
   const seen = parse([OK, '\r\nhi', ' there']);
   expect(seen).toMatchObject({ state: 'going', data: 'hi there', endsWithConnection: true });
   expect(seen.keepAliveMs).toBeNull();
@@ -138,7 +138,7 @@ test('what a head with repeated fields takes grows with their number, not with i
   expect(taken(8000)).toBeLessThan(8 * taken(2000));
 });
 
-test('a piece does not change when the next read comes', () => {
+test('a piece of a body does not change when the next read comes', () => {
   const data: Buffer[] = [];
   const parser = new ResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
   const read = Buffer.from(`${OK}content-length: 4\r\n\r\nhi`);
@@ -147,7 +147,7 @@ test('a piece does not change when the next read comes', () => {
   expect(Buffer.concat(data).toString()).toBe('hi');
 });
 
-test('bytes behind the last one are an overrun', () => {
+test('a response with bytes behind its last one is an overrun', () => {
   expect(parse([`${OK}content-length: 2\r\n\r\nhi!`])).toMatchObject({
     state: 'overrun',
     data: 'hi',
