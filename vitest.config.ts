@@ -6,27 +6,27 @@ import { llamaServer } from './test/engine/find-server.ts';
 import { directoryOfRun } from './test/support/memory-directory.ts';
 import { ProjectSequencer } from './test/support/sequencer.ts';
 
-/** Laws of pages in Chromium. */
+/** Tests of pages in Chromium. */
 const WINDOW = [
   'test/e2e/*window*.test.ts',
   'test/renderer/{agent-panel,owner-rules,requests-window}.test.ts',
   'test/desktop/electron-smoke.test.ts',
 ];
 
-/** Laws of whole programs: ours, npm's, the linter's. */
+/** Tests of whole programs: ours, npm's, the linter's. */
 const E2E = [
   'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
   'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
   'test/registry/store/kill.test.ts',
 ];
 
-/** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
+/** Tests of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
 const WALL = ['test/{wall,properties,upstreams}/**/*.test.ts'];
 
-/** Laws of the databases: files of SQLite, and a real PostgreSQL that several gateways share. */
+/** Tests of the databases: files of SQLite, and a real PostgreSQL that several gateways share. */
 const STORE = ['test/registry/{pool,store}/**/*.test.ts'];
 
-/** Laws of the HTTP interface, with the clients that people use. */
+/** Tests of the HTTP interface, with the clients that people use. */
 const CONTRACT = ['test/contract/**/*.test.ts'];
 
 /** The same with clients that few need: `npm run clients` installs them. */
@@ -34,7 +34,7 @@ const CLIENTS = ['test/clients/*.test.ts'];
 const hasClients = existsSync(join(import.meta.dirname, 'test/clients/node_modules'));
 if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs and runs them.');
 
-/** Laws in front of a real llama.cpp: they skip themselves where there is none. */
+/** Tests in front of a real llama.cpp: they skip themselves where there is none. */
 const ENGINE = ['test/engine/*.test.ts'];
 if (llamaServer() === null) {
   console.log(
@@ -42,15 +42,15 @@ if (llamaServer() === null) {
   );
 }
 
-/** Laws of the window's code, of which some is JSX. */
+/** Tests of the window's code, of which some is JSX. */
 const RENDERER = ['test/renderer/**/*.test.ts', 'test/platform/visible.test.ts'];
 
-/** All other laws: a file that no list names is found here. */
+/** All other tests: a file that no list names is found here. */
 const UNIT = ['test/**/*.test.ts'];
 
 interface Project {
   readonly exclude?: string[];
-  /** Files that run before its laws. */
+  /** Files that run before its tests. */
   readonly globalSetup?: string[];
   /** Whether its files import JSX, which Node cannot read; all others run as Node runs them, which costs less. */
   readonly isOfJsx?: boolean;
@@ -61,7 +61,7 @@ function project(name: string, include: string[], { isOfJsx = false, ...rest }: 
   return { extends: true as const, test: { name, include, ...rest, experimental } };
 }
 
-/** Files in these lists run before the laws of a project. */
+/** Files in these lists run before the tests of a project. */
 const BUILT = ['scripts/built.mjs'];
 const POSTGRES = ['test/support/postgres-setup.ts'];
 
@@ -70,14 +70,14 @@ process.env['TMPDIR'] ??= directoryOfRun();
 
 export default defineConfig({
   test: {
-    // No law leaves anything behind that the next one could meet, so files share a process.
+    // No test leaves anything behind that the next one could meet, so files share a process.
     isolate: false,
-    // For threads that laws start: their files are compiled once.
+    // For threads that tests start: their files are compiled once.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache/compile') },
     sequence: { shuffle: true, sequencer: ProjectSequencer },
-    // Vitest keeps one processor for itself. One more than there are: many laws wait for programs and pages.
+    // Vitest keeps one processor for itself. One more than there are: many tests wait for programs and pages.
     maxWorkers: availableParallelism() + 1,
-    // A law that waits for ever must fail; one on a machine that is busy with other work must not.
+    // A test that waits for ever must fail; one on a machine that is busy with other work must not.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },

@@ -9,26 +9,95 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../main/platform/errors.ts';
-import { conclusionOf, type Bound } from './kit/bound.ts';
-import { createChildren } from './kit/children.ts';
-import { PARTS, type Part } from './parts.ts';
+import { keep, type KeptName } from './figures.ts';
+import { growth } from './growth.ts';
+import { idle } from './idle.ts';
+import { createChildren, type Children } from './kit/children.ts';
+import { watchOthers } from './kit/proc.ts';
+import { pool } from './pool.ts';
+import { benchRegistry } from './registry/registry.ts';
+import { against } from './relay/against.ts';
+import { protocols } from './relay/protocols.ts';
+import { DEFAULT_SCALE, QUICK_SCALE, relay } from './relay/relay.ts';
+import { conclusionOf, reportText, whole, type Bound, type Report } from './report.ts';
+import { soak } from './soak.ts';
+import { start } from './start.ts';
 
-async function main({ limitMs, run }: Part, word: string): Promise<readonly Bound[]> {
-  if (process.platform !== 'linux') {
-    throw new Error('The bench needs Linux: it reads CPU time and memory of processes from /proc.');
-  }
+const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** One thing that the bench measures; `word` is what stood behind its flag. */
+interface Part {
+  readonly limitMs: number;
+  readonly run: (children: Children, directory: string, word: string) => Promise<Report>;
+  /** As what docs/performance.md shows it; a run of one size of several is not kept. */
+  readonly keptAs?: KeptName;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The parts by the flag that asks for them; without one the first three run. */
+const PARTS: Readonly<Record<string, Part>> = {
+  '--relay': {
+    limitMs: 8 * MINUTE_MS,
+    run: (children, folder) => relay(children, folder, DEFAULT_SCALE, false, say),
+    keptAs: 'relay',
+  },
+  '--protocols': { limitMs: 7 * MINUTE_MS, run: protocols },
+  '--registry': { limitMs: 2 * MINUTE_MS, run: benchRegistry },
+  '--quick': {
+    limitMs: 1.5 * MINUTE_MS,
+    run: async (children, folder) => {
+      const report = await relay(children, folder, QUICK_SCALE, false, say);
+      const warning = 'Quick: few and short rounds; a figure near its bound proves nothing.';
+      return { ...report, notes: [...report.notes, warning] };
+    },
+  },
+  '--peers': {
+    limitMs: 12 * MINUTE_MS,
+    run: (children, folder) => relay(children, folder, DEFAULT_SCALE, true, say),
+    keptAs: 'relay',
+  },
+  '--growth': {
+    limitMs: 20 * MINUTE_MS,
+    run: (children, folder, axis) => growth(children, folder, axis, say),
+    keptAs: 'growth',
+  },
+  '--start': {
+    limitMs: 10 * MINUTE_MS,
+    run: (children, folder) => start(children, folder, say),
+    keptAs: 'start',
+  },
+  '--pool': {
+    limitMs: 20 * MINUTE_MS,
+    run: (children, folder, size) => pool(children, folder, size, say),
+    keptAs: 'pool',
+  },
+  '--soak': { limitMs: 40 * MINUTE_MS, run: soak },
+  '--idle': { limitMs: 6 * MINUTE_MS, run: idle },
+  '--against': { limitMs: 10 * MINUTE_MS, run: against },
+};
+const DEFAULT_PARTS = ['--relay', '--protocols', '--registry'];
+
+/** Runs a part with a folder and processes of its own, and says what it brought. */
+async function play({ limitMs, run, keptAs }: Part, word: string): Promise<readonly Bound[]> {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
   const children = createChildren();
+  // Whatever throws on the way, no child is left.
+  process.on('exit', children.killAll);
   const stopped = new Promise<never>((_resolve, reject) => {
     setTimeout(() => reject(new Error(`not done after ${limitMs / 1000} s`)), limitMs).unref();
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
-    }
   });
-  // Whatever throws on the way, no child is left.
-  process.on('exit', () => children.killAll());
   try {
-    return await Promise.race([run({ children, directory, word }), stopped]);
+    const othersShare = watchOthers(children);
+    const report = await Promise.race([run(children, directory, word), stopped]);
+    const others = othersShare();
+    say(`\n${reportText(report)}\n`);
+    const percent = whole(100 * others);
+    say(`Other programs used ${percent} % of the machine: the less, the firmer the figures.`);
+    if (keptAs !== undefined && (word === '' || keptAs === 'growth')) keep(keptAs, report, others);
+    return report.bounds;
   } finally {
     await children.endAll();
     rmSync(directory, { recursive: true, force: true });
@@ -36,11 +105,17 @@ async function main({ limitMs, run }: Part, word: string): Promise<readonly Boun
 }
 
 try {
-  const [flag = '', word = ''] = process.argv.slice(2);
-  const part = PARTS[flag];
-  if (part === undefined) throw new Error(`${flag} is none of ${Object.keys(PARTS).join(' ')}`);
-  const { text, code } = conclusionOf(await main(part, word));
-  process.stdout.write(`\n${text}\n`);
+  if (process.platform !== 'linux')
+    throw new Error('The bench needs Linux: it reads CPU time and memory of processes from /proc.');
+  const [flag, word = ''] = process.argv.slice(2);
+  const bounds: Bound[] = [];
+  for (const name of flag === undefined ? DEFAULT_PARTS : [flag]) {
+    const part = PARTS[name];
+    if (part === undefined) throw new Error(`${name} is none of ${Object.keys(PARTS).join(' ')}`);
+    bounds.push(...(await play(part, word)));
+  }
+  const { text, code } = conclusionOf(bounds);
+  say(`\n${text}`);
   process.exit(code);
 } catch (error) {
   process.stderr.write(`bench failed: ${messageOf(error)}\n`);

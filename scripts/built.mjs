@@ -1,4 +1,4 @@
-// Vitest runs this before laws of whole programs: those start what was built, as an installation does.
+// Vitest runs this before tests of whole programs: those start what was built, as an installation does.
 import { build } from './build.mjs';
 
 export async function setup() {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { NODE_24, ROOT, run } from './tree.mjs';
 
-/** Their laws start pages and programs and wait for them half of the time; the laws of all others compute. */
+/** Their tests start pages and programs and wait for them half of the time; the tests of all others compute. */
 const WAITING = ['window', 'e2e', 'clients', 'engine'];
 
 /** Whole runs take two lanes side by side: what one leaves of the processors while it waits, the other takes. */

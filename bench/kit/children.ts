@@ -1,5 +1,7 @@
 import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 
 /**
  * Which core a process is bound to: a target has one for itself, load and upstream share the other; several targets
@@ -16,22 +18,10 @@ export interface Child {
 }
 
 /** Starts processes, and ends them all again whatever happens. */
-export interface Children {
-  /** In words, for the report. */
-  readonly pinning: string;
-  start(place: Place, command: readonly string[], env?: Readonly<Record<string, string>>): Child;
-  /** Starts a module under Node with a channel for messages, beside the upstream. */
-  startLinked(file: string): Child;
-  /** Ids of all that run now. */
-  pids(): number[];
-  /** Kills what still runs. Only what was started here is ever signalled, each by its id. */
-  killAll(): void;
-  /** Kills what still runs and waits until it is gone. */
-  endAll(): Promise<void>;
-}
+export type Children = ReturnType<typeof createChildren>;
 
 /** Makes it, with nothing running. */
-export function createChildren(): Children {
+export function createChildren() {
   const running = new Set<ChildProcess>();
   const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
@@ -43,34 +33,38 @@ export function createChildren(): Children {
     return { pid: child.pid ?? 0, process: child };
   }
 
+  /** Only what was started here is ever signalled, each by its id. */
   const killAll = () => {
     for (const child of running) child.kill('SIGKILL');
   };
 
   return {
+    /** In words, for the report. */
     pinning: canPin
       ? `target on core ${CORES.target}, load and fake upstream on core ${CORES.load}`
       : 'no process bound to a core (one core only, or no taskset): figures are rougher',
-    start(place, command, env = {}) {
+    start(place: Place, command: readonly string[], env: Readonly<Record<string, string>> = {}) {
       const [program = '', ...args] = canPin
         ? ['taskset', '-c', CORES[place], ...command]
         : command;
-      const child = spawn(program, args, {
-        env: { PATH: process.env['PATH'] ?? '', ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      return track(child);
+      return track(
+        spawn(program, args, {
+          env: { PATH: process.env['PATH'] ?? '', ...env },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        }),
+      );
     },
-    startLinked(file) {
+    /** Starts a module under Node with a channel for messages, beside the upstream. */
+    startLinked(file: string): Child {
       const pinned = { execPath: 'taskset', execArgv: ['-c', CORES.load, process.execPath] };
       return track(fork(file, canPin ? pinned : {}));
     },
+    /** Ids of all that run now. */
     pids: () => [...running].flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
     killAll,
+    /** Kills what still runs and waits until it is gone. */
     async endAll() {
-      const gone = [...running].map(
-        (child) => new Promise((resolve) => child.once('exit', resolve)),
-      );
+      const gone = [...running].map((child) => once(child, 'exit'));
       killAll();
       await Promise.all(gone);
     },
@@ -107,23 +101,56 @@ export function saying({ process: child }: Child, ready: RegExp): Promise<string
 const END_MS = 10_000;
 
 /** How a child ended. */
-export interface Ended {
+export interface Exit {
   readonly code: number | null;
   readonly ms: number;
 }
 
 /** Sends SIGTERM and waits for the end; rejects after 10 s. */
-export function terminate({ process: child }: Child): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const begunAt = performance.now();
-    const timer = setTimeout(
-      () => reject(new Error(`process ${child.pid} did not end within ${END_MS} ms of SIGTERM`)),
-      END_MS,
-    );
-    child.once('exit', (code) => {
-      clearTimeout(timer);
-      resolve({ code, ms: performance.now() - begunAt });
+export async function terminate({ process: child }: Child): Promise<Exit> {
+  const begunAt = performance.now();
+  const gone = once(child, 'exit', { signal: AbortSignal.timeout(END_MS) });
+  child.kill('SIGTERM');
+  const [code] = (await gone) as [number | null];
+  return { code, ms: performance.now() - begunAt };
+}
+
+/** What a linked module says where it has no answer. */
+export interface LinkFailure {
+  readonly error: string;
+}
+
+/** Starts a module that answers each message with one; a failure that it tells, and its end, reject. */
+export function startLink<Reply extends object | string>(children: Children, file: string) {
+  const { process: child } = children.startLinked(file);
+  const next = async (): Promise<Reply> => {
+    const over = new AbortController();
+    const gone = once(child, 'exit', { signal: over.signal }).then(([code]) => {
+      throw new Error(`${basename(file)} ended with code ${code}`);
     });
-    child.kill('SIGTERM');
-  });
+    const said = once(child, 'message', { signal: over.signal });
+    try {
+      const [reply] = (await Promise.race([said, gone])) as [Reply | LinkFailure];
+      if (typeof reply === 'object' && 'error' in reply)
+        throw new Error(`${basename(file)}: ${reply.error}`);
+      return reply;
+    } finally {
+      gone.catch(() => {});
+      said.catch(() => {});
+      over.abort();
+    }
+  };
+  return {
+    next,
+    ask(message: Parameters<typeof child.send>[0]) {
+      const reply = next();
+      child.send(message);
+      return reply;
+    },
+    async end() {
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
 }

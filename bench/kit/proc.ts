@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import type { Children } from './children.ts';
 
 /** Linux gives process times to user space in hundredths of a second, whatever its own tick is. */
 const TICKS_PER_MS = 100 / 1000;
@@ -22,8 +24,14 @@ export function threadsCpuMs(pid: number): number {
   return readdirSync(folder).reduce((sum, id) => sum + ofThread(id), 0) / NS_PER_MS;
 }
 
+/** Resident memory of a process in MB. */
+export function rssMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1024;
+}
+
 /** CPU time that all programs of this machine have used since it started, in milliseconds. */
-export function machineCpuMs(): number {
+function machineCpuMs(): number {
   const line = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0] ?? '';
   // "cpu", then user, nice, system, idle, iowait, irq, softirq; what a host stole is nobody's here.
   const [user, nice, system, , , irq, softirq] = line.split(/ +/).slice(1).map(Number);
@@ -31,8 +39,17 @@ export function machineCpuMs(): number {
   return ticks / TICKS_PER_MS;
 }
 
-/** Resident memory of a process in MB. */
-export function rssMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1024;
+/**
+ * Begins to watch how much of the machine is used by others than the bench and its children; the returned function
+ * gives their share since then, from 0 to 1. With much of it the figures wobble.
+ */
+export function watchOthers(children: Children): () => number {
+  // Children that have ended are in the time of this process.
+  const ownMs = () => [process.pid, ...children.pids()].reduce((sum, pid) => sum + cpuMs(pid), 0);
+  const othersMs = () => machineCpuMs() - ownMs();
+  const [begunAt, before] = [performance.now(), othersMs()];
+  return () => {
+    const capacityMs = (performance.now() - begunAt) * availableParallelism();
+    return Math.max(0, othersMs() - before) / capacityMs;
+  };
 }

@@ -11,7 +11,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { signHealth } from '../../main/platform/agent-identity.ts';
 import { messageOf } from '../../main/platform/errors.ts';
-import type { LinkFailure } from '../kit/linked.ts';
+import type { LinkFailure } from '../kit/children.ts';
 import { FLEET_MODEL, FLEET_PORT, gatewayTokens, hostOf, machineAt } from './fleet.ts';
 
 /** Which machines it answers for. */

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../../main/platform/errors.ts';
-import type { LinkFailure } from '../kit/linked.ts';
+import type { LinkFailure } from '../kit/children.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { quantile } from '../kit/numbers.ts';
 import { machineAt, recordOf, type Machine } from './fleet.ts';
@@ -29,7 +29,7 @@ export interface FleetOutcome {
 }
 
 /** First `ready` once everything is signed, then the outcome. */
-export type FleetReply = 'ready' | FleetOutcome;
+type FleetReply = 'ready' | FleetOutcome;
 
 const PATH = '/api/v1/providers/heartbeat';
 const TICK_MS = 5;
@@ -80,7 +80,9 @@ function sendHeartbeats(order: FleetOrder, messages: readonly Buffer[]): Promise
       if (line.startsWith('HTTP/1.1 200')) waitsMs.push(performance.now() - (sentAt[index] ?? 0));
       else if (wrong.length < WRONG_SHOWN) wrong.push(data.toString('utf8').slice(0, 600));
     });
-    socket.on('error', (error) => wrong.push(error.message));
+    socket.on('error', ({ message }) => {
+      if (wrong.length < WRONG_SHOWN) wrong.push(message);
+    });
     sockets[index] = socket;
     return socket;
   }

@@ -3,18 +3,10 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { terminate, type Children } from '../kit/children.ts';
 import { median } from '../kit/numbers.ts';
-import type { Outcome } from '../traffic/load.ts';
-import { startLoader } from '../traffic/loader.ts';
-import { DEFAULT_SCALE, jobFor, plainLoad, plainWarmUp, streamLoad, type Load } from './rounds.ts';
-import { cpuUsPer } from './summary.ts';
-import { startGateway, startUpstream, type Gateway } from '../kit/programs.ts';
-
-/** CPU time of this checkout over that of the other: medians of the ratios within a round. */
-export interface AgainstFigures {
-  readonly perRequest: number;
-  readonly perEvent: number;
-  readonly rounds: number;
-}
+import { passingFrom, startGateway, startUpstream, type Gateway } from '../kit/programs.ts';
+import { cpuUsPer, startLoader, type Load, type Loader } from '../load/loader.ts';
+import { bound, type Report } from '../report.ts';
+import { DEFAULT_SCALE, plainLoad, streamLoad, warmUpLoad } from './relay.ts';
 
 /**
  * Two processes of one checkout can differ by a tenth for as long as they run, as their compiler and their heap happen
@@ -23,66 +15,64 @@ export interface AgainstFigures {
 const PAIRS = 4;
 const ROUNDS_EACH = 4;
 
-/** Runs it; `other` is the folder of a checkout with its dependencies. */
-export async function against(
-  children: Children,
-  directory: string,
-  other: string,
-): Promise<AgainstFigures> {
-  const checkout = resolve(other);
-  if (!existsSync(join(checkout, 'main/headless.ts'))) {
-    throw new Error(`--against needs the folder of another checkout; ${checkout} is none`);
-  }
-  const upstreamPort = await startUpstream(children, DEFAULT_SCALE.paceMs);
-  const env = {
-    SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
-    SWITCHYARD_HOSTED_A_ASSEMBLE: 'false',
-  };
-  const loader = await startLoader(children);
-  const run = (target: Gateway, load: Load) => loader.run('gateway', jobFor(target, load));
-  const ratios: Ratios[] = [];
-  for (let index = 0; index < PAIRS; index += 1) {
-    const pair: Pair = [
-      await startGateway(children, join(directory, `this-${index}`), env),
-      await startGateway(children, join(directory, `other-${index}`), env, checkout),
-    ];
-    ratios.push(...(await roundsOf(pair, run)));
-    for (const { child } of pair) await terminate(child);
-  }
-  return {
-    perRequest: median(ratios.map(({ request }) => request)),
-    perEvent: median(ratios.map(({ event }) => event)),
-    rounds: ratios.length,
-  };
-}
-
-/** Of this checkout and of the other. */
-type Pair = readonly [Gateway, Gateway];
-
-/** Of one round. */
+/** CPU time of this checkout over that of the other, in one round. */
 interface Ratios {
   readonly request: number;
   readonly event: number;
 }
 
-async function roundsOf(pair: Pair, run: (target: Gateway, load: Load) => Promise<Outcome>) {
-  const plain = plainLoad(DEFAULT_SCALE);
+/** Runs it; `other` is the folder of a checkout with its dependencies. */
+export async function against(
+  children: Children,
+  directory: string,
+  other: string,
+): Promise<Report> {
+  const script = join(resolve(other), 'main/headless.ts');
+  if (!existsSync(script)) {
+    throw new Error(`--against needs the folder of another checkout; ${resolve(other)} is none`);
+  }
+  const env = passingFrom(await startUpstream(children, DEFAULT_SCALE.paceMs));
+  const load = await startLoader(children);
+  const ratios: Ratios[] = [];
+  for (let index = 0; index < PAIRS; index += 1) {
+    const pair = [
+      await startGateway(children, join(directory, `this-${index}`), env),
+      await startGateway(children, join(directory, `other-${index}`), env, { script }),
+    ] as const;
+    ratios.push(...(await roundsOf(pair, load)));
+    for (const { child } of pair) await terminate(child);
+  }
+  const ratio = (of: keyof Ratios) => median(ratios.map((each) => each[of]));
+  return {
+    intro: '',
+    tables: [],
+    notes: [
+      `Medians of the ratios within ${ratios.length} rounds, of ${PAIRS} pairs of processes.`,
+    ],
+    bounds: [
+      bound('CPU per request, to the other checkout', '×', ratio('request'), 1.03),
+      bound('CPU per SSE event, to the other checkout', '×', ratio('event'), 1.03),
+    ],
+  };
+}
+
+async function roundsOf(pair: readonly [Gateway, Gateway], load: Loader): Promise<Ratios[]> {
   const streams = streamLoad(DEFAULT_SCALE);
   for (const target of pair) {
-    await run(target, plainWarmUp(DEFAULT_SCALE));
-    await run(target, streams);
+    await load('warm-up', target, warmUpLoad(DEFAULT_SCALE));
+    await load('warm-up', target, streams);
   }
   /** Whoever goes first meets the machine as the other left it: they take turns in that as well. */
-  const ratioOf = async (round: number, load: Load, unit: 'requests' | 'events') => {
-    const order = round % 2 === 0 ? pair : pair.toReversed();
+  const ratioOf = async (round: number, unit: 'requests' | 'events', what: Load) => {
     const costs = new Map<Gateway, number>();
-    for (const target of order) costs.set(target, cpuUsPer(unit, await run(target, load)) ?? NaN);
+    for (const target of round % 2 === 0 ? pair : pair.toReversed())
+      costs.set(target, cpuUsPer(unit, await load('gateway', target, what)));
     return (costs.get(pair[0]) ?? NaN) / (costs.get(pair[1]) ?? NaN);
   };
   const ratios: Ratios[] = [];
   for (let round = 0; round < ROUNDS_EACH; round += 1) {
-    const request = await ratioOf(round, plain, 'requests');
-    ratios.push({ request, event: await ratioOf(round, streams, 'events') });
+    const request = await ratioOf(round, 'requests', plainLoad(DEFAULT_SCALE));
+    ratios.push({ request, event: await ratioOf(round, 'events', streams) });
   }
   return ratios;
 }

@@ -2,32 +2,39 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Children } from '../kit/children.ts';
-import { freePort, untilListening } from '../kit/ports.ts';
-import type { Program } from '../kit/programs.ts';
+import { freePort, untilListening, type Program } from '../kit/programs.ts';
 
 /** Another program that is compared, or why it is not. */
-export type Peer =
-  | { readonly kind: 'running'; readonly program: Program }
-  | { readonly kind: 'skipped'; readonly why: string };
+type Peer = Program | string;
 
-const skipped = (why: string): Peer => ({ kind: 'skipped', why });
-const isInstalled = (program: string) => spawnSync(program, ['-v']).status === 0;
-
-/** Starts nginx in front of the upstream; its files go to `directory`. */
-export async function startNginx(
+/** Starts a program in front of the upstream, with a configuration in `directory`. */
+async function startConfigured(
   children: Children,
   directory: string,
-  upstreamPort: number,
+  program: 'nginx' | 'haproxy',
+  configurationOf: (port: number) => string,
 ): Promise<Peer> {
-  if (!isInstalled('nginx')) return skipped('not installed');
+  if (spawnSync(program, ['-v']).status !== 0) return 'not installed';
   const port = await freePort();
   mkdirSync(directory, { recursive: true });
-  const file = join(directory, 'nginx.conf');
-  writeFileSync(file, nginxConfiguration(directory, port, upstreamPort));
-  const child = children.start('target', ['nginx', '-p', directory, '-e', 'stderr', '-c', file]);
+  const file = join(directory, `${program}.conf`);
+  writeFileSync(file, configurationOf(port));
+  const options =
+    program === 'nginx' ? ['-p', directory, '-e', 'stderr', '-c', file] : ['-db', '-f', file];
+  const child = children.start('target', [program, ...options]);
   await untilListening(port);
-  return { kind: 'running', program: { port, child } };
+  return { port, child, probePort: null };
 }
+
+export const startNginx = (children: Children, directory: string, upstreamPort: number) =>
+  startConfigured(children, directory, 'nginx', (port) =>
+    nginxConfiguration(directory, port, upstreamPort),
+  );
+
+export const startHaproxy = (children: Children, directory: string, upstreamPort: number) =>
+  startConfigured(children, directory, 'haproxy', (port) =>
+    haproxyConfiguration(port, upstreamPort),
+  );
 
 /** One worker, unbuffered, kept connections; without a master, so that one process is all of it. */
 function nginxConfiguration(directory: string, port: number, upstreamPort: number): string {
@@ -51,22 +58,6 @@ http {
   }
 }
 `;
-}
-
-/** Starts HAProxy in front of the upstream; its files go to `directory`. */
-export async function startHaproxy(
-  children: Children,
-  directory: string,
-  upstreamPort: number,
-): Promise<Peer> {
-  if (!isInstalled('haproxy')) return skipped('not installed');
-  const port = await freePort();
-  mkdirSync(directory, { recursive: true });
-  const file = join(directory, 'haproxy.cfg');
-  writeFileSync(file, haproxyConfiguration(port, upstreamPort));
-  const child = children.start('target', ['haproxy', '-db', '-f', file]);
-  await untilListening(port);
-  return { kind: 'running', program: { port, child } };
 }
 
 /** One thread, kept connections, each piece passed on at once. */
@@ -107,9 +98,9 @@ export async function startPortkey(
   upstreamPort: number,
   mayInstall: boolean,
 ): Promise<Peer> {
-  if (!mayInstall) return skipped('`-- --peers` installs and measures it');
+  if (!mayInstall) return '`-- --peers` installs and measures it';
   const problem = installPortkey();
-  if (problem !== null) return skipped(problem);
+  if (problem !== null) return problem;
   const port = await freePort();
   const command = [process.execPath, PORTKEY_PROGRAM, '--headless', `--port=${port}`];
   const child = children.start('target', command);
@@ -121,7 +112,7 @@ export async function startPortkey(
     'x-portkey-provider': 'openai',
     'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
   };
-  return { kind: 'running', program: { port, child, headers } };
+  return { port, child, probePort: null, headers };
 }
 
 /** Puts Portkey into a folder of its own; gives what went wrong. */

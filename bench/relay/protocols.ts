@@ -1,23 +1,12 @@
 /** What the protocols cost beside chat completions: passed on as they are, and translated. */
 import { join } from 'node:path';
 import type { Children } from '../kit/children.ts';
-import { startLoader } from '../traffic/loader.ts';
 import { median } from '../kit/numbers.ts';
-import { DEFAULT_SCALE as SCALE, jobFor, plainLoad, plainWarmUp, streamLoad } from './rounds.ts';
-import { cpuUsPer } from './summary.ts';
-import { startGateway, startUpstream, type Gateway } from '../kit/programs.ts';
-import { type Api, eventsOf, WIRES } from '../traffic/wires.ts';
-
-/** One protocol in one way: CPU time of the gateway, and the same over that of chat in the same round. */
-export interface ProtocolFigures {
-  readonly api: Api;
-  readonly way: 'native' | 'translated';
-  readonly usPerRequest: number;
-  /** For each event of the upstream. */
-  readonly usPerEvent: number;
-  readonly requestToChat: number;
-  readonly eventToChat: number;
-}
+import { passingFrom, startGateway, startUpstream } from '../kit/programs.ts';
+import { cpuUsPer, startLoader } from '../load/loader.ts';
+import { eventsOf, WIRES } from '../load/wires.ts';
+import { bound, short, type Report } from '../report.ts';
+import { DEFAULT_SCALE as SCALE, plainLoad, streamLoad, warmUpLoad } from './relay.ts';
 
 /** Five ways take turns: seven rounds of them would take five minutes. */
 const ROUNDS = 5;
@@ -31,52 +20,55 @@ const WAYS = [
 ] as const;
 
 /** Runs it; the ways take turns within each round. */
-export async function protocols(
-  children: Children,
-  directory: string,
-): Promise<readonly ProtocolFigures[]> {
+export async function protocols(children: Children, directory: string): Promise<Report> {
   const upstreamPort = await startUpstream(children, SCALE.paceMs);
   const gateway = (protocol: 'native' | 'chat') =>
     startGateway(children, join(directory, `protocols-${protocol}`), {
-      SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
-      SWITCHYARD_HOSTED_A_ASSEMBLE: 'false',
+      ...passingFrom(upstreamPort),
       SWITCHYARD_HOSTED_A_PROTOCOLS: protocol,
     });
   const gateways = { native: await gateway('native'), translated: await gateway('chat') };
-  const loader = await startLoader(children);
-
-  const run = async (target: Gateway, api: Api, kind: 'plain' | 'stream') => {
-    const load = kind === 'plain' ? plainLoad(SCALE) : streamLoad(SCALE);
-    return loader.run(api, { ...jobFor(target, load), api });
-  };
+  const load = await startLoader(children);
   for (const { api, way } of WAYS) {
-    await loader.run('warm-up', { ...jobFor(gateways[way], plainWarmUp(SCALE)), api });
-    await run(gateways[way], api, 'stream');
+    await load(`${api}, warm-up`, gateways[way], { ...warmUpLoad(SCALE), api });
+    await load(`${api}, warm-up`, gateways[way], { ...streamLoad(SCALE), api });
   }
-
-  const costs = WAYS.map(() => ({ perRequest: [] as number[], perEvent: [] as number[] }));
+  /** By way, then by round: CPU µs per request, and per event of the upstream. */
+  const requests: number[][] = WAYS.map(() => []);
+  const events: number[][] = WAYS.map(() => []);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [index, { api, way }] of WAYS.entries()) {
-      const plain = await run(gateways[way], api, 'plain');
-      const stream = await run(gateways[way], api, 'stream');
-      const events = eventsOf(WIRES[way === 'native' ? api : 'chat']);
-      costs[index]?.perRequest.push(cpuUsPer('requests', plain) ?? Number.NaN);
-      costs[index]?.perEvent.push((cpuUsPer('requests', stream) ?? Number.NaN) / events);
+      const plain = await load(api, gateways[way], { ...plainLoad(SCALE), api });
+      const stream = await load(api, gateways[way], { ...streamLoad(SCALE), api });
+      const each = eventsOf(WIRES[way === 'native' ? api : 'chat']);
+      requests[index]?.push(cpuUsPer('requests', plain));
+      events[index]?.push(cpuUsPer('requests', stream) / each);
     }
   }
-  const chat = costs[0];
-  return WAYS.map((way, index) => {
-    const { perRequest = [], perEvent = [] } = costs[index] ?? {};
-    return {
-      ...way,
-      usPerRequest: median(perRequest),
-      usPerEvent: median(perEvent),
-      requestToChat: medianRatio(perRequest, chat?.perRequest),
-      eventToChat: medianRatio(perEvent, chat?.perEvent),
-    };
-  });
-}
-
-function medianRatio(ours: readonly number[], chat: readonly number[] = []): number {
-  return median(ours.map((value, round) => value / (chat[round] ?? Number.NaN)));
+  const toChat = (costs: readonly (readonly number[])[], index: number) =>
+    median(costs[index]?.map((cost, round) => cost / (costs[0]?.[round] ?? NaN)) ?? []);
+  const cells = (costs: readonly (readonly number[])[], index: number) => [
+    short(median(costs[index] ?? [])),
+    `${toChat(costs, index).toFixed(2)}×`,
+  ];
+  return {
+    intro: '',
+    tables: [
+      [
+        ['', 'CPU µs per request', 'to chat', 'CPU µs per upstream event', 'to chat'],
+        ...WAYS.map(({ api, way }, index) => [
+          `${api}, ${way}`,
+          ...cells(requests, index),
+          ...cells(events, index),
+        ]),
+      ],
+    ],
+    notes: [],
+    // What is passed on as it is; translation is shown without a bound.
+    bounds: WAYS.flatMap(({ api, way }, index) =>
+      api === 'chat' || way === 'translated'
+        ? []
+        : [bound(`CPU per SSE event of ${api}, native, to chat`, '×', toChat(events, index), 1.1)],
+    ),
+  };
 }

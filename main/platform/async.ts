@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-export type Timed<T> =
+type Timed<T> =
   | { readonly kind: 'settled'; readonly value: T }
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'aborted' };

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { canonicalIp } from './network-guard.ts';
 
 /** One end of a connection. */
-export interface EndPoint {
+interface EndPoint {
   readonly address: string | undefined;
   readonly port: number | undefined;
 }

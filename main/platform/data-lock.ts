@@ -8,7 +8,7 @@ import { replaceFile } from './files.ts';
 import { isAlive } from './process.ts';
 
 /** The process that uses a data directory. */
-export interface Owner {
+interface Owner {
   readonly pid: number;
   readonly startedAt: string;
   /** Null until it listens. */

@@ -19,7 +19,7 @@ export interface SignedMessage extends Content {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-export interface Signer {
+interface Signer {
   readonly privateKey: KeyObject;
   /** The provider id of the key. */
   readonly keyId: string;

@@ -1,5 +1,3 @@
-import { beginNumber, continueNumber, isWholeNumber, NO_NUMBER } from './json-number.ts';
-
 /**
  * Events of a JSON text, down to a depth. `depth` is the number of lists and objects around; `start` and `end`
  * are offsets in bytes from the beginning of the text.
@@ -11,18 +9,6 @@ export interface JsonListener {
   onBegin(depth: number, first: number, start: number): void;
   /** `text` is the value of a string of up to 64 bytes, otherwise null. */
   onEnd(depth: number, end: number, isEmpty: boolean, text: string | null): void;
-}
-
-/** Scans a JSON text (RFC 8259) in pieces of any size, without keeping it. */
-export interface JsonScanner {
-  /** Takes the next piece; false once the text is not JSON. */
-  push(bytes: Buffer): boolean;
-  /** Whether the pieces so far are a complete JSON text. */
-  end(): boolean;
-  /** Whether it was refused only for its depth. */
-  isTooDeep(): boolean;
-  /** Bytes read; after an error, those before the byte at fault. */
-  position(): number;
 }
 
 /** Each level takes a byte of memory. */
@@ -63,12 +49,48 @@ const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39;
 const isHex = (byte: number) =>
   isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 
+/** The state of a parser of JSON numbers (RFC 8259, section 6). */
+type NumberState = number;
+
+/** The bytes so far are not the beginning of a number. */
+const NO_NUMBER: NumberState = -1;
+
+const MINUS = 0;
+const ZERO = 1;
+const INTEGER = 2;
+const POINT = 3;
+const FRACTION = 4;
+const EXPONENT = 5;
+const EXPONENT_SIGN = 6;
+const POWER = 7;
+
+/** Columns of the table. */
+const OTHER = 0;
+const DIGIT_0 = 1;
+const DIGIT = 2;
+const DOT = 3;
+const LETTER_E = 4;
+const SIGN = 5;
+
+/** The next state: a row for each state, a column for each kind of byte. */
+const STEPS: readonly (readonly NumberState[])[] = [
+  [NO_NUMBER, ZERO, INTEGER, NO_NUMBER, NO_NUMBER, NO_NUMBER],
+  [NO_NUMBER, NO_NUMBER, NO_NUMBER, POINT, EXPONENT, NO_NUMBER],
+  [NO_NUMBER, INTEGER, INTEGER, POINT, EXPONENT, NO_NUMBER],
+  [NO_NUMBER, FRACTION, FRACTION, NO_NUMBER, NO_NUMBER, NO_NUMBER],
+  [NO_NUMBER, FRACTION, FRACTION, NO_NUMBER, EXPONENT, NO_NUMBER],
+  [NO_NUMBER, POWER, POWER, NO_NUMBER, NO_NUMBER, EXPONENT_SIGN],
+  [NO_NUMBER, POWER, POWER, NO_NUMBER, NO_NUMBER, NO_NUMBER],
+  [NO_NUMBER, POWER, POWER, NO_NUMBER, NO_NUMBER, NO_NUMBER],
+];
+
 /** `listener` gets the events at depths below `watched`. */
 export function createJsonScanner(listener: JsonListener, watched: number): JsonScanner {
-  return new Scanner(listener, watched);
+  return new JsonScanner(listener, watched);
 }
 
-class Scanner implements JsonScanner {
+/** Scans a JSON text (RFC 8259) in pieces of any size, without keeping it. */
+class JsonScanner {
   readonly #listener: JsonListener;
   readonly #watched: number;
   #state = VALUE;
@@ -91,6 +113,7 @@ class Scanner implements JsonScanner {
     this.#watched = watched;
   }
 
+  /** Takes the next piece; false once the text is not JSON. */
   push(bytes: Buffer): boolean {
     if (this.#isBad) return false;
     const { length } = bytes;
@@ -114,6 +137,7 @@ class Scanner implements JsonScanner {
     return true;
   }
 
+  /** Whether the pieces so far are a complete JSON text. */
   end(): boolean {
     if (this.#isBad) return false;
     const isNumber = this.#state === IN_NUMBER && isWholeNumber(this.#number);
@@ -121,10 +145,12 @@ class Scanner implements JsonScanner {
     return this.#state === AFTER_VALUE && this.#depth === 0;
   }
 
+  /** Whether it was refused only for its depth. */
   isTooDeep(): boolean {
     return this.#isBad && this.#depth === MAX_DEPTH;
   }
 
+  /** Bytes read; after an error, those before the byte at fault. */
   position(): number {
     return this.#position;
   }
@@ -295,4 +321,27 @@ function endOfRun(bytes: Buffer, from: number): number {
 /** Read as Latin-1, which is right for ASCII; listeners look for no other names. */
 function decoded(text: string | null): string | null {
   return text?.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+/** The state after the first byte. */
+function beginNumber(byte: number): NumberState {
+  return byte === 0x2d ? MINUS : continueNumber(MINUS, byte);
+}
+
+/** The state after one more byte. */
+function continueNumber(state: NumberState, byte: number): NumberState {
+  return STEPS[state]?.[kindOf(byte)] ?? NO_NUMBER;
+}
+
+/** Whether a number may end in this state. */
+function isWholeNumber(state: NumberState): boolean {
+  return state === ZERO || state === INTEGER || state === FRACTION || state === POWER;
+}
+
+function kindOf(byte: number): number {
+  if (byte === 0x30) return DIGIT_0;
+  if (byte > 0x30 && byte <= 0x39) return DIGIT;
+  if (byte === 0x2e) return DOT;
+  if (byte === 0x65 || byte === 0x45) return LETTER_E;
+  return byte === 0x2b || byte === 0x2d ? SIGN : OTHER;
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { visible } from '#shared/visible.ts';
 
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
+type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
 type Fields = Readonly<Record<string, string | number | boolean | null>>;
 

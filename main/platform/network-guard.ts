@@ -21,7 +21,7 @@ export interface CheckedUrl {
   readonly address: string;
 }
 
-export type CheckedResult =
+type CheckedResult =
   | { readonly kind: 'allowed'; readonly checked: CheckedUrl }
   | { readonly kind: 'refused'; readonly error: string }
   /** No file descriptor was left to resolve the name. */
@@ -139,7 +139,7 @@ function ipv4At(groups: readonly number[], index: number): string {
 }
 
 /** Why a URL may not be requested, judged by its text alone; null if its name may be resolved. */
-export function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
+function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return `${url.protocol.slice(0, -1)} is not allowed (http or https)`;
   }
@@ -183,12 +183,12 @@ export async function resolveChecked(
     : { kind: 'allowed', checked: { url, address } };
 }
 
-type Found =
+type HostAddresses =
   | { readonly kind: 'found'; readonly addresses: readonly string[] }
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'exhausted' };
 
-async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
+async function addressesOf(url: URL, resolve: Lookup): Promise<HostAddresses> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0) return { kind: 'found', addresses: [host] };
   try {

@@ -8,7 +8,7 @@ import { codeOf, isExhausted } from './errors.ts';
 import { type CheckedUrl, portOf } from './network-guard.ts';
 
 /** A small request to one checked address. */
-export interface PinnedRequest {
+interface PinnedRequest {
   readonly method: 'GET' | 'POST';
   readonly to: CheckedUrl;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export type PinnedResult =
   | { readonly kind: 'exhausted' }
   | { readonly kind: 'aborted' };
 
-export interface PinnedEdges {
+interface PinnedEdges {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Certificate authorities to trust in place of the system's, as PEM. */

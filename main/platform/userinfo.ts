@@ -1,5 +1,5 @@
 /** User name and password of an address. */
-export type Userinfo =
+type Userinfo =
   | { readonly kind: 'none' }
   /** `authorization`: as `Basic` credentials. */
   | { readonly kind: 'credentials'; readonly authorization: string }

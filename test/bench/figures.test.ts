@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { axisText, picture, roundedUp } from '../../bench/figures/draw.ts';
-import { performancePage, performancePictures } from '../../bench/figures/figures.ts';
+import { axisText, picture, roundedUp } from '../../bench/draw.ts';
+import { performancePage, performancePictures } from '../../bench/figures.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 

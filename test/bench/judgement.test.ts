@@ -1,15 +1,8 @@
 import { expect, test } from 'vitest';
-import { growsFaster, levelCost, risingCost } from '../../bench/growth/axis.ts';
-import { conclusionOf, verdict, type Bound } from '../../bench/kit/bound.ts';
-import { spreadOf } from '../../bench/kit/numbers.ts';
+import { growsFaster, levelCost, risingCost } from '../../bench/growth.ts';
+import { bound as boundOf, conclusionOf, spreadText, verdict } from '../../bench/report.ts';
 
-const bound = (measured: number, aim: number | null = 1): Bound => ({
-  what: 'cost',
-  unit: '×',
-  measured,
-  most: 2,
-  aim,
-});
+const bound = (measured: number, aim: number | null = 1) => boundOf('cost', '×', measured, 2, aim);
 
 test('a missed aim is said and is no fault; a broken bound is one, and so is what could not be measured', () => {
   expect([0.9, 1.5, 2.1, Number.NaN].map((measured) => verdict(bound(measured)))).toEqual([
@@ -27,8 +20,8 @@ test('a missed aim is said and is no fault; a broken bound is one, and so is wha
 });
 
 test('the spread of a figure is its median and its quartiles', () => {
-  expect(spreadOf([5, 1, 3, 2, 4, 100, 0])).toEqual({ value: 3, lower: 1, upper: 5 });
-  expect(spreadOf([])).toBeNull();
+  expect(spreadText([5, 1, 3, 2, 4, 100, 0])).toBe('3.00 (1.00–5.00)');
+  expect(spreadText([])).toBe('–');
 });
 
 const SIZES = [1, 10, 100, 1000, 10_000];

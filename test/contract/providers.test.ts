@@ -8,7 +8,7 @@ import {
   type ProviderList,
 } from '#shared/provider.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { UNPROVED_LIMITS } from '../../main/platform/http/connections.ts';
+import { UNPROVED_LIMITS } from '../../main/platform/http/guarded-server.ts';
 import { createManualClock } from '../support/clock.ts';
 import { bearer, expectError, send } from '../support/http.ts';
 import { createAgent, ENROLL, HEARTBEAT, recordOf } from '../registry/world.ts';

@@ -12,7 +12,7 @@ import {
   type FakeElectron,
   type FakeTray,
   type FakeWindow,
-} from '../support/fake-electron.ts';
+} from './fake-electron.ts';
 import { createFakeHost, type FakeHost } from './fixtures.ts';
 
 export interface Desktop extends FakeElectron {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
-import { createFakeElectron } from '../support/fake-electron.ts';
+import { createFakeElectron } from './fake-electron.ts';
 
 let home = '';
 beforeEach(() => {

@@ -191,7 +191,7 @@ describe('the packages for Linux', () => {
   });
 });
 
-const HOOK = join(import.meta.dirname, '../support/electron-module-hook.ts');
+const HOOK = join(import.meta.dirname, './electron-module-hook.ts');
 
 interface Told {
   readonly loaded?: string;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Host } from '../../main/app/app.ts';
 import { ownedHost } from '../../main/app/owned-host.ts';
 import { createManualClock } from '../support/clock.ts';
-import { FakeEvent } from '../support/fake-electron.ts';
+import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
 import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
-import { createFakeElectron } from '../support/fake-electron.ts';
+import { createFakeElectron } from './fake-electron.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startDesktop } from './harness.ts';
 

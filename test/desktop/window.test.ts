@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSavedWindow, reachableBounds } from '../../main/desktop/window-bounds.ts';
-import { FakeEvent } from '../support/fake-electron.ts';
+import { FakeEvent } from './fake-electron.ts';
 import { settle, startDesktop } from './harness.ts';
 
 const FOREIGN = [

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PoolReport, StatusReport } from '#shared/status.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
+import { type CutProxy, startCutProxy } from './cut-proxy.ts';
 import { send } from '../support/http.ts';
 import type { Registry } from '../support/registry-load.ts';
 

@@ -1,4 +1,4 @@
-import { createResponseParser } from '../../main/platform/http/http1-parser.ts';
+import { ResponseParser } from '../../main/platform/http/http1-parser.ts';
 import { cut } from '../support/pieces.ts';
 import type { FuzzCase } from './responses.ts';
 
@@ -23,8 +23,9 @@ export function parsedByUs({ wire, cuts }: FuzzCase): Parsed {
   let status: number | null = null;
   let fields: string[] = [];
   let data = '';
-  const parser = createResponseParser({
+  const parser = new ResponseParser({
     onHead(seen, headers) {
+      if (seen < 200) return;
       status = seen;
       fields = Object.entries(headers).flatMap(([name, value]) =>
         [value ?? []].flat().flatMap((one) => [name, one]),

@@ -5,7 +5,7 @@ import { createManualClock } from '../support/clock.ts';
 const never = () => new Promise<never>(() => {});
 
 describe('waiting for a promise within limits', () => {
-  test('gives the value of one that settles in time, and leaves no timer', async () => {
+  test('a wait with limits gives the value of a promise that settles in time, and leaves no timer', async () => {
     const clock = createManualClock();
     const { promise, resolve } = Promise.withResolvers<number>();
     const waiting = withTimeout(promise, { clock, ms: 100 });
@@ -15,7 +15,7 @@ describe('waiting for a promise within limits', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('tells a time-out from an abort by its kind', async () => {
+  test('a wait with limits tells a time-out from an abort by its kind', async () => {
     const clock = createManualClock();
     const late = withTimeout(never(), { clock, ms: 100, signal: new AbortController().signal });
     clock.advance(100);
@@ -26,7 +26,7 @@ describe('waiting for a promise within limits', () => {
     expect(await stopped).toEqual({ kind: 'aborted' });
   });
 
-  test('ends at once where the signal has aborted before, and without a limit only with it', async () => {
+  test('a wait ends at once where its signal has aborted before, and without a limit only with it', async () => {
     const clock = createManualClock();
     const before = withTimeout(Promise.resolve(1), { clock, signal: AbortSignal.abort() });
     expect(await before).toEqual({ kind: 'aborted' });
@@ -37,7 +37,7 @@ describe('waiting for a promise within limits', () => {
     expect(await patient).toEqual({ kind: 'aborted' });
   });
 
-  test('a failure in time is passed on; one that comes later is nobody’s', async () => {
+  test('a wait passes a failure in time on; one that comes later is nobody’s', async () => {
     const clock = createManualClock();
     await expect(withTimeout(Promise.reject(new Error('no')), { clock, ms: 1 })).rejects.toThrow(
       'no',

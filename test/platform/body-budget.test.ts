@@ -22,7 +22,7 @@ test('a body of unknown length is reserved as it comes', () => {
   expect(share.hold(101, UNKNOWN)).toBe(false);
 });
 
-test('an eighth of the budget is for bodies of up to 1 MiB', () => {
+test('an eighth of the body budget is for bodies of up to 1 MiB', () => {
   const budget = createBodyBudget(() => 16 * MEBIBYTE, 1);
   expect(budget.share().hold(14 * MEBIBYTE, UNKNOWN)).toBe(true);
   expect(budget.share().hold(0, MEBIBYTE + 1)).toBe(false);
@@ -45,7 +45,7 @@ test('a body that outgrows 1 MiB counts as a large one from then on, and its cop
   expect(large.hold(0, 2 * MEBIBYTE)).toBe(false);
 });
 
-test('the largest body leaves the eighth free, where it is a large one', () => {
+test('the largest body that a budget takes leaves the eighth for small ones free', () => {
   expect(createBodyBudget(() => 16 * MEBIBYTE, 2).largestBytes()).toBe(7 * MEBIBYTE);
   expect(createBodyBudget(() => 20_000, 2).largestBytes()).toBe(10_000);
   expect(createBodyBudget(() => 2 * MEBIBYTE + 2, 2).largestBytes()).toBe(MEBIBYTE);

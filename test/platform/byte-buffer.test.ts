@@ -3,7 +3,7 @@ import { ByteBuffer } from '../../main/platform/byte-buffer.ts';
 
 const text = (bytes: Buffer) => bytes.toString('latin1');
 
-test('what comes in pieces goes out as one, in order, whatever their sizes', () => {
+test('a byte buffer gives all pieces as one, in order, whatever their sizes', () => {
   const buffer = new ByteBuffer();
   const pieces = ['a', '', 'bc', 'd'.repeat(5000), 'e', 'f'.repeat(70_000), 'g'];
   for (const piece of pieces) buffer.add(Buffer.from(piece));
@@ -12,14 +12,14 @@ test('what comes in pieces goes out as one, in order, whatever their sizes', () 
   expect(text(buffer.take())).toBe(pieces.join(''));
 });
 
-test('one piece is handed over as it came, not copied', () => {
+test('a byte buffer hands a single piece over as it came, not copied', () => {
   const buffer = new ByteBuffer(100);
   const piece = Buffer.from('whole');
   buffer.add(piece);
   expect(buffer.take()).toBe(piece);
 });
 
-test('what was taken is no longer there, and stays as it is when more comes', () => {
+test('what was taken from a byte buffer is no longer in it, and stays as it is when more comes', () => {
   const buffer = new ByteBuffer();
   for (const piece of ['a', 'b']) buffer.add(Buffer.from(piece));
   const taken = buffer.take();

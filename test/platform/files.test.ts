@@ -107,7 +107,7 @@ test('a replaced file is for its owner alone, whatever draft or link lay there',
   expect(readdirSync(directory)).toEqual(['at-once', 'later']);
 });
 
-test('if one of several files cannot be written, none is replaced', () => {
+test('no file of several is replaced if one of them cannot be written', () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'a'), 'old');
   mkdirSync(join(directory, 'b.new'));
@@ -125,7 +125,7 @@ test('what the disk says names the file', async () => {
   await expect(replaceFileAsync(join(directory, 'no', 'file'), '')).rejects.toHaveProperty('path');
 });
 
-test('what is set aside keeps its name and gets the time', () => {
+test('a file that is set aside keeps its name and gets the time', () => {
   expect(asideName('/data/x.json', Date.UTC(2026, 0, 2, 3, 4, 5, 6))).toBe(
     '/data/x.json.bad-2026-01-02T03-04-05.006Z',
   );

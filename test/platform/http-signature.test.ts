@@ -84,7 +84,7 @@ describe('whatever is covered cannot be changed', () => {
     expect(check(message())).toMatchObject({ kind });
   });
 
-  test('not body and digest together', () => {
+  test('a signature covers the digest: body and digest cannot be changed together', () => {
     const body = Buffer.from('{}');
     const other = signatureHeaders({ ...CONTENT, body }, SIGNER);
     const message = signed();

@@ -44,7 +44,7 @@ test('a line is one JSON object, text for people, or text for the journal', () =
   ]);
 });
 
-test('what is above the level is not written', () => {
+test('a log writes no line above its level', () => {
   expect(linesOf('text', ['debug', 'small'], ['error', 'large'])).toHaveLength(1);
 });
 

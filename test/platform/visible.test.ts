@@ -18,7 +18,7 @@ test('control and direction characters of a name are seen as their codes', () =>
   expect(visible('\u{E0041}\u200B\uFEFF')).toBe('⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩');
 });
 
-test('names of all scripts stay as they are', () => {
+test('a visible text keeps the letters of all scripts', () => {
   for (const name of ['Büro-PC №2', 'שולחן', 'حاسوب', 'ओ३म् क्‍ष', '机器', '👩‍💻 rig', 'a “b” — c'])
     expect(visible(name)).toBe(name);
 });

@@ -9,7 +9,7 @@ import {
 } from '../../main/gateway/circuits/codec.ts';
 import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
-import { check, history, play, type World } from '../support/circuit-histories.ts';
+import { check, history, play, type World } from './circuit-histories.ts';
 
 const RUNS = { numRuns: 10_000 };
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -13,7 +13,7 @@ import {
   type RequestedExclusion,
   withExclusion,
 } from '../../main/gateway/circuits/exclusions.ts';
-import { check } from '../support/circuit-histories.ts';
+import { check } from './circuit-histories.ts';
 
 type Event =
   | { readonly kind: 'skip'; readonly wanted: RequestedExclusion; readonly model: string }

@@ -13,7 +13,7 @@ import {
   SILENT,
   type Step,
   type World,
-} from '../support/circuit-histories.ts';
+} from './circuit-histories.ts';
 
 /** Time passes, or the clock or the process is another: whatever else happens, happens at one moment. */
 const MOVES_TIME: ReadonlySet<string> = new Set(['pass', 'wall_jump', 'restart']);

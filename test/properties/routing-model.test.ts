@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
-import { createModel } from '../support/routing-model.ts';
-import { BEHAVIOURS, type Action, type Ask, type Behaviour } from '../support/routing-table.ts';
-import { createSocketWorld } from '../support/routing-sockets.ts';
-import { createMemoryWorld, standingOf, type World } from '../support/routing-worlds.ts';
+import { createModel } from './routing-model.ts';
+import { BEHAVIOURS, type Action, type Ask, type Behaviour } from './routing-table.ts';
+import { createSocketWorld } from './routing-sockets.ts';
+import { createMemoryWorld, standingOf, type World } from './routing-worlds.ts';
 
 const id = fc.constantFrom<UpstreamId[]>(...UPSTREAM_IDS);
 /** Failures are what circuits are about; few answers, so that requests get far. */
@@ -113,7 +113,7 @@ function withoutRefusedRetry(each: Action): Action {
   return each.kind === 'ask' && each.again === 'refused' ? { ...each, again: '503' } : each;
 }
 
-test('and so they are over sockets and the settings route', async () => {
+test('calls, reason, status, circuits and exclusions are those of the model over sockets and the settings route', async () => {
   const everybody = new Set(UPSTREAM_IDS);
   // A port cannot be closed between two tries of one request.
   const playable = history(20).map((actions) => actions.map(withoutRefusedRetry));

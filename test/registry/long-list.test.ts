@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { providerListSchema } from '#shared/provider.ts';
 import { expect, test } from 'vitest';
-import { UNTESTED } from '../support/fake-provider.ts';
+import { UNTESTED } from './fake-provider.ts';
 import { send } from '../support/http.ts';
 import { createAgent, createTestStore, recordOf } from './world.ts';
 import { startWire } from './wire.ts';

@@ -58,7 +58,7 @@ describe('what a release brings along', () => {
     .parse(JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8')));
   const listed = bill.components.map((component) => component['bom-ref']);
 
-  test('its bill holds every production dependency, what program and window are built from, and Electron', () => {
+  test('the bill of a release holds every production dependency, what program and window are built from, and Electron', () => {
     const names = new Set(listed.map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
     for (const [path] of production)
       expect(names).toContain(
@@ -88,7 +88,7 @@ describe('what a release brings along', () => {
     expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
   });
 
-  test('both are written before a release is packed, and packed with it', () => {
+  test('bill and licences are written before a release is packed, and packed with it', () => {
     expect(manifest.scripts['dist']).toMatch(/npm run licences && node scripts\/dist\.mjs$/);
     const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
     expect(packing).toMatch(/^extraResources:\n {2}- from: dist\/licences\n {4}to: licences$/m);

@@ -60,21 +60,27 @@ function setUp(tree: string) {
 }
 
 describe.runIf(process.platform !== 'win32')('the dependencies', () => {
-  test('are not installed again after an npm ci of one’s own', () => {
+  test('dependencies are not installed again after an npm ci of one’s own', () => {
     const done = setUp(checkout({ 'node_modules/left-pad': LEFT_PAD }));
     expect(done).toEqual({ status: 0, stderr: '', asked: [] });
   });
 
   test.each<[string, Packages | null]>([
-    ['there are none', null],
-    ['one is missing', {}],
-    ['one is of another version', { 'node_modules/left-pad': { ...LEFT_PAD, version: '1.2.0' } }],
-    ['one has other contents', { 'node_modules/left-pad': { ...LEFT_PAD, integrity: 'sha512-c' } }],
-  ])('are installed where %s', (_why, installed) => {
+    ['there are no packages', null],
+    ['a package is missing', {}],
+    [
+      'a package is of another version',
+      { 'node_modules/left-pad': { ...LEFT_PAD, version: '1.2.0' } },
+    ],
+    [
+      'a package has other contents',
+      { 'node_modules/left-pad': { ...LEFT_PAD, integrity: 'sha512-c' } },
+    ],
+  ])('dependencies are installed where %s', (_why, installed) => {
     expect(setUp(checkout(installed))).toEqual({ status: 0, stderr: '', asked: ['npm ci'] });
   });
 
-  test('are left alone where only Node 24 is missing: its install script runs again, and it is said if that brought none', () => {
+  test('dependencies are left alone where only Node 24 is missing: its install script runs again, and it is said if that brought none', () => {
     const tree = checkout({ 'node_modules/left-pad': LEFT_PAD });
     rmSync(join(tree, 'node_modules/node'), { recursive: true });
     const { status, stderr, asked } = setUp(tree);
@@ -83,7 +89,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
   });
 });
 
-test('no other install script runs, as it would want a compiler or the network', () => {
+test('no install script but Node’s runs at setup, as it would want a compiler or the network', () => {
   const read = (name: string) =>
     JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as Record<string, object>;
   const scripted = Object.entries(read('package-lock.json')['packages'] as Packages)

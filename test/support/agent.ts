@@ -25,7 +25,7 @@ export const CARD: GpuDevice = {
 };
 
 /** Telemetry that a test sets. */
-export interface SetTelemetry extends TelemetryWatch {
+interface SetTelemetry extends TelemetryWatch {
   now: Telemetry;
   /** How often it was to be read anew at once. */
   looks: number;
@@ -60,7 +60,7 @@ export function setTelemetry(): SetTelemetry {
 }
 
 /** An agent on a machine of a test's making. */
-export interface TestMachine {
+interface TestMachine {
   readonly agent: Agent;
   readonly clock: ManualClock;
   readonly telemetry: SetTelemetry;
@@ -152,7 +152,7 @@ async function settled(what: Promise<unknown>, clock: ManualClock): Promise<void
 /** Lets all that is due happen once. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A law that waits for ever must fail, and stop waiting; a busy machine needs long for a process. */
+/** A test that waits for ever must fail, and stop waiting; a busy machine needs long for a process. */
 const PATIENCE_MS = 45_000;
 /** What takes more turns than these waits for a process or a disk: others may have the processor. */
 const BUSY_TURNS = 200;
@@ -185,7 +185,7 @@ export async function startServing(engine: Upstream, given: Given = {}): Promise
 }
 
 /** A registry in this process that takes everything, and what it was told. */
-export interface HeardRegistry extends OwnRegistry {
+interface HeardRegistry extends OwnRegistry {
   readonly statuses: string[];
 }
 

@@ -9,7 +9,7 @@ export interface PageOptions {
   readonly reducedMotion?: 'reduce' | 'no-preference';
 }
 
-/** How long a page may take to come to what a law waits for; a busy machine paints slowly. */
+/** How long a page may take to come to what a test waits for; a busy machine paints slowly. */
 const PATIENCE_MS = 90_000;
 
 let launched: Promise<Browser> | null = null;

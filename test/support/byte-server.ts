@@ -8,7 +8,7 @@ import { listening } from './listening.ts';
 export type Answering = (socket: Socket, n: number, head: string) => void;
 
 /** A server that speaks bytes, plain or over TLS. */
-export interface ByteServer {
+interface ByteServer {
   readonly origin: string;
   /** Every connection so far. */
   readonly connections: readonly Socket[];

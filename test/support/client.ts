@@ -1,4 +1,5 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { createLooks, untilSo } from './looks.ts';
 
 /** An answer as it came over the wire. */
 export interface Answer {
@@ -61,13 +62,13 @@ export function startCall(
   let sawBytes: (text: string) => void = () => {};
   const firstBytes = new Promise<string>((resolve) => (sawBytes = resolve));
   let soFar = '';
-  const waiting = new Map<string, () => void>();
+  const looks = createLooks();
   const answer = head.then(async (res) => {
     const parts: Buffer[] = [];
     res.on('data', (part: Buffer) => {
       sawBytes(part.toString());
       soFar += part.toString('latin1');
-      for (const [text, resolve] of waiting) if (soFar.includes(text)) resolve();
+      looks.look();
     });
     for await (const part of res) parts.push(part as Buffer);
     return toAnswer(res, Buffer.concat(parts));
@@ -76,11 +77,7 @@ export function startCall(
   head.catch(() => {});
   answer.catch(() => {});
   req.end(bytes);
-  const received = (text: string) =>
-    new Promise<void>((resolve) => {
-      if (soFar.includes(text)) resolve();
-      else waiting.set(text, resolve);
-    });
+  const received = (text: string) => untilSo(looks, () => soFar.includes(text));
   return { head, firstBytes, received, answer, leave: () => req.destroy() };
 }
 

@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 import type { SettingView } from '#shared/settings.ts';
 import { type StatusReport, statusReportSchema } from '#shared/status.ts';
 import type { Clock } from '../../main/platform/clock.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
-import { bearer, type HttpAnswer, send } from './http.ts';
+import { type HttpAnswer, send } from './http.ts';
+import { controlOf } from './tier.ts';
 
 /** What `GET /api/v1/settings` answers. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
@@ -27,11 +27,8 @@ export async function startControlled(
   clock?: Clock,
 ): Promise<Controlled> {
   const gateway = await startGateway(settings, clock);
-  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  const { control, patch } = controlOf(gateway);
   const path = `${gateway.url}/api/v1/settings`;
-  const json = { 'content-type': 'application/json', ...control };
-  const patch = (tree: unknown) =>
-    send(path, { method: 'PATCH', headers: json, body: JSON.stringify(tree) });
   return {
     ...gateway,
     control,

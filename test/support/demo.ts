@@ -6,6 +6,7 @@ import { startDemo as start } from '../../main/demo/demo.ts';
 import { type DemoPace, PACE } from '../../main/demo/pace.ts';
 import { runCommand } from '../../main/demo/terminal.ts';
 import { temporaryDirectory } from './gateway.ts';
+import { createLooks } from './looks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -30,7 +31,7 @@ export async function startDemo(pace = QUICK): Promise<RunningDemo> {
 }
 
 /** The demo as a process of its own, as a newcomer runs it. */
-export interface DemoProcess extends RunningDemo {
+interface DemoProcess extends RunningDemo {
   /** The lines to try, as they were printed. */
   readonly curls: readonly string[];
 }
@@ -51,23 +52,17 @@ export async function startDemoProcess(): Promise<DemoProcess> {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   });
   let output = '';
-  const waiting = new Set<() => void>();
+  const { look, until } = createLooks();
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    for (const look of waiting) look();
+    look();
   });
+  const ended = once(child, 'exit').then((): never => {
+    throw new Error(`the demo ended: ${output}`);
+  });
+  ended.catch(() => {});
   const seen = (pattern: RegExp, from: number) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const found = pattern.exec(output.slice(from));
-        if (found === null) return;
-        waiting.delete(look);
-        resolve(found[1] ?? '');
-      };
-      waiting.add(look);
-      child.once('exit', () => reject(new Error(`the demo ended: ${output}`)));
-      look();
-    });
+    Promise.race([until(() => pattern.exec(output.slice(from))?.[1]), ended]);
   await seen(/Ctrl\+C (ends) it/, 0);
   return {
     link: await seen(/Window +(\S+)/, 0),

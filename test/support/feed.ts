@@ -1,9 +1,10 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { onTestFinished } from 'vitest';
+import { createLooks, untilSo } from './looks.ts';
 
 /** A reader of the live feed, as the window is one. */
-export interface FeedReader {
+interface FeedReader {
   /** Resolves with the n-th event, from 1. */
   event(n: number): Promise<LiveEvent>;
   readonly events: readonly LiveEvent[];
@@ -34,18 +35,7 @@ export async function readFeed(
   });
   let all = '';
   let pending = '';
-  const looks = new Set<() => void>();
-  const until = <T>(look: () => T | undefined) =>
-    new Promise<T>((resolve) => {
-      const tryIt = () => {
-        const found = look();
-        if (found === undefined) return;
-        looks.delete(tryIt);
-        resolve(found);
-      };
-      looks.add(tryIt);
-      tryIt();
-    });
+  const looks = createLooks();
   head.setEncoding('utf8').on('data', (text: string) => {
     all += text;
     const parts = (pending + text).split('\n\n');
@@ -54,15 +44,15 @@ export async function readFeed(
       if (part.startsWith('data: ')) events.push(JSON.parse(part.slice(6)) as LiveEvent);
       else comments.push(part);
     }
-    for (const look of looks) look();
+    looks.look();
   });
   const ended = new Promise<void>((resolve) => head.on('close', () => resolve()));
   head.on('error', () => {});
   return {
-    event: (n) => until(() => events[n - 1]),
+    event: (n) => looks.until(() => events[n - 1]),
     events,
     comments,
-    received: async (text) => void (await until(() => all.includes(text) || undefined)),
+    received: (text) => untilSo(looks, () => all.includes(text)),
     pause: () => void head.pause(),
     resume: () => void head.resume(),
     head,
@@ -71,7 +61,7 @@ export async function readFeed(
   };
 }
 
-/** Narrows an event to the kind that a law expects. */
+/** Narrows an event to the kind that a test expects. */
 export function asSnapshot(event: LiveEvent): LiveSnapshot {
   if (event.kind !== 'snapshot') throw new Error(`a ${event.kind} came instead of a snapshot`);
   return event;

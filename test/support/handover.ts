@@ -4,7 +4,7 @@ import { startGateway } from './gateway.ts';
 import { heard, streamOf } from './resume.ts';
 import { json, sse, startUpstream, type Script, type UpstreamCall } from './upstream.ts';
 
-/** The answer that all upstreams of these laws know. */
+/** The answer that all upstreams of these tests know. */
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
 /** What `heard` makes of it: one answer of one upstream. */
 export const ONE_WHOLE = {

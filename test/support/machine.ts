@@ -15,7 +15,7 @@ export interface LinearMachine {
 }
 
 /** The lengths of prompts that a machine is asked, from any to any. */
-export interface Lengths {
+interface Lengths {
   readonly fromBytes: number;
   readonly toBytes: number;
 }

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { isAlive } from '../../main/platform/process.ts';
 
 const MEMORY = '/dev/shm';
-/** Programs, packages and databases of a few laws at a time take a tenth of it. */
+/** Programs, packages and databases of a few tests at a time take a tenth of it. */
 const ROOM_BYTES = 2 ** 30;
 const NAME = /^switchyard-tests-(\d+)$/;
 
 /**
- * Where the laws of this run keep their files: in memory where Linux has room for them, else in the usual place.
- * Creating, syncing and removing files on a disk takes up to a third of the processor time of some laws.
+ * Where the tests of this run keep their files: in memory where Linux has room for them, else in the usual place.
+ * Creating, syncing and removing files on a disk takes up to a third of the processor time of some tests.
  */
 export function directoryOfRun(): string {
   if (!hasRoom()) return tmpdir();

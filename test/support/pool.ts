@@ -9,7 +9,7 @@ import { POOL_TIMES, type PoolTimes } from '../../main/registry/store/postgres/t
 import type { Store, StoredState } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
 
-/** For laws that take the database away: nobody has to wait for it as long as a gateway does. */
+/** For tests that take the database away: nobody has to wait for it as long as a gateway does. */
 export const IMPATIENT: PoolTimes = { answerMs: 2000, startMs: 2500, leaseMs: 4000, marginMs: 800 };
 
 let runs = 0;

@@ -55,7 +55,7 @@ export interface TestPostgres {
 }
 
 /** One that is not there before `begin` and leaves nothing after `end`. */
-export interface PostgresServer extends TestPostgres {
+interface PostgresServer extends TestPostgres {
   begin(): Promise<void>;
   end(): Promise<void>;
 }

@@ -1,2 +1,2 @@
-// Vitest runs this before laws of the databases.
+// Vitest runs this before tests of the databases.
 export { shareTemplate as setup } from './postgres-server.ts';

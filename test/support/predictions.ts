@@ -6,7 +6,7 @@ import { answers, type Script } from './upstream.ts';
 
 /** How long a machine is believed to be slow without being heard of. */
 export const BELIEVED_MS = 60_000;
-/** What the machine of these laws takes for a byte. */
+/** What the machine of these tests takes for a byte. */
 export const MS_PER_BYTE = 0.1;
 /** 8 s: well behind the line. */
 export const LONG = 80_000;

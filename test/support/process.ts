@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { createLooks } from './looks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -86,10 +87,10 @@ export function spawnProgram(
   const pid = child.pid ?? 0;
   let stdout = '';
   let stderr = '';
-  const looks = new Set<() => void>();
+  const { look, until } = createLooks();
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    for (const look of looks) look();
+    look();
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = new Promise<Ended>((resolve) => {
@@ -99,20 +100,16 @@ export function spawnProgram(
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await ended;
   });
+  const tooLate = (): never => {
+    throw new Error(`it ended: ${stdout}${stderr}`);
+  };
   return {
     pid,
-    printed: (pattern) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const found = pattern.exec(stdout);
-          if (found === null) return;
-          looks.delete(look);
-          resolve(found[1] ?? found[0]);
-        };
-        looks.add(look);
-        void ended.then(() => reject(new Error(`it ended: ${stdout}${stderr}`)));
-        look();
-      }),
+    async printed(pattern) {
+      const found = until(() => pattern.exec(stdout) ?? undefined);
+      const [text, group] = await Promise.race([found, ended.then(() => tooLate())]);
+      return group ?? text;
+    },
     kill: (signal) => void child.kill(signal),
     ended,
     isAlive() {

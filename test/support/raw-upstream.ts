@@ -1,8 +1,9 @@
 import { createServer, type Socket } from 'node:net';
 import { listening } from './listening.ts';
+import { createLooks } from './looks.ts';
 
 /** An upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. */
-export interface RawUpstream {
+interface RawUpstream {
   readonly url: string;
   /** Requests that came whole, as text. */
   readonly requests: string[];
@@ -16,10 +17,10 @@ export async function startRawUpstream(
 ): Promise<RawUpstream> {
   const requests: string[] = [];
   const sockets: Socket[] = [];
-  const waiting: { readonly n: number; readonly resolve: (socket: Socket) => void }[] = [];
+  const { look, until } = createLooks();
   const server = createServer((socket) => {
     sockets.push(socket);
-    for (const { n, resolve } of waiting) if (n === sockets.length) resolve(socket);
+    look();
     socket.setNoDelay(true);
     // The gateway closes a connection as soon as it has no use for it.
     socket.on('error', () => {});
@@ -38,10 +39,7 @@ export async function startRawUpstream(
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    connection: (n) => {
-      const seen = sockets[n - 1];
-      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
-    },
+    connection: (n) => until(() => sockets[n - 1]),
   };
 }
 

@@ -124,7 +124,11 @@ export async function beat(registry: Registry, machine: LoadedMachine): Promise<
   machine.last = message;
 }
 
-async function remove(registry: Registry, ledger: Ledger, machine: LoadedMachine): Promise<void> {
+export async function remove(
+  registry: Registry,
+  ledger: Ledger,
+  machine: LoadedMachine,
+): Promise<void> {
   const { agent } = machine;
   // From here on nobody knows whether it is there, unless there is an answer.
   ledger.machines.delete(agent.id);

@@ -10,7 +10,7 @@ import { machineAt, startTier, type Machine, type Tier } from './tier.ts';
 import { startUpstream, type Script, type Upstream, type UpstreamCall } from './upstream.ts';
 import { at } from './words.ts';
 
-/** Without content for so long a call is slow, unless a law sets another line. */
+/** Without content for so long a call is slow, unless a test sets another line. */
 export const LINE_MS = 5000;
 
 export const STREAM = { ...HELLO, stream: true };
@@ -22,7 +22,7 @@ export interface Scene<Id extends UpstreamId> extends Controlled {
   readonly up: Readonly<Record<Id, Upstream>>;
 }
 
-/** Starts one; each request may be hedged once unless a law has hedges rationed. */
+/** Starts one; each request may be hedged once unless a test has hedges rationed. */
 export async function startScene<Id extends UpstreamId>(
   scripts: Scripts<Id>,
   settings: Readonly<Record<string, string>> = {},
@@ -52,8 +52,8 @@ function urlsOf(up: Readonly<Record<string, Upstream>>): Partial<Record<Upstream
   return Object.fromEntries(Object.entries(up).map(([id, { url }]) => [id, url]));
 }
 
-/** Machines of the owner's own, by names that a law gives them, and paid upstreams behind them. */
-export interface TierScene<Own extends string, Id extends UpstreamId> extends Tier {
+/** Machines of the owner's own, by names that a test gives them, and paid upstreams behind them. */
+interface TierScene<Own extends string, Id extends UpstreamId> extends Tier {
   readonly own: Readonly<Record<Own, Machine>>;
   readonly up: Readonly<Record<Id, Upstream>>;
 }
@@ -79,7 +79,7 @@ export async function startTierScene<Own extends string, Id extends UpstreamId =
 type Stage = Pick<TestGateway, 'url'> & { readonly clock: ManualClock };
 type Asked = Pick<Upstream, 'call' | 'calls'>;
 
-/** Sends a request, a stream unless a law wants another, and waits until `first` is called for it. */
+/** Sends a request, a stream unless a test wants another, and waits until `first` is called for it. */
 export async function ask(
   { url }: Stage,
   first: Asked,

@@ -120,7 +120,7 @@ export async function keep(store: Store, ...changes: readonly StoreChange[]): Pr
 }
 
 /** A database that is open in the thread of the test. */
-export interface OpenHere extends Loaded {
+interface OpenHere extends Loaded {
   readonly db: Database;
   readonly warning: string | null;
   readonly writer: Writer;

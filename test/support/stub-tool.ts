@@ -7,9 +7,10 @@ import {
   type ToolEnd,
 } from '../../main/agent/telemetry/tool-process.ts';
 import { temporaryDirectory } from './gateway.ts';
+import { createLooks } from './looks.ts';
 
 /** One start of a stub. */
-export interface StubRun {
+interface StubRun {
   readonly command: string;
   readonly args: readonly string[];
   /** Resolves with the first output, after whoever started it has heard it. */
@@ -33,7 +34,7 @@ export interface StubTools {
 export function stubTools(scripts: Readonly<Record<string, string>>): StubTools {
   const directory = temporaryDirectory();
   const runs: StubRun[] = [];
-  const waiting: { readonly n: number; readonly resolve: (run: StubRun) => void }[] = [];
+  const { look, until } = createLooks();
   const { NODE_COMPILE_CACHE } = process.env;
   const env = { PATH: directory, NODE_COMPILE_CACHE };
   const start = createStartTool({ env, platform: process.platform });
@@ -50,10 +51,7 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
       onTestFinished(() => helper.kill());
       return helper;
     },
-    run(n) {
-      const seen = runs[n - 1];
-      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
-    },
+    run: (n) => until(() => runs[n - 1]),
     startTool(command, args, onData) {
       const { promise: printed, resolve: print } = Promise.withResolvers<string>();
       // Fixed places are looked into as well; what a developer's machine has there must not count.
@@ -63,9 +61,8 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
         print(chunk.toString());
       });
       onTestFinished(() => tool.kill());
-      const run = { command, args, printed, ended: tool.ended };
-      runs.push(run);
-      for (const { n, resolve } of waiting) if (n === runs.length) resolve(run);
+      runs.push({ command, args, printed, ended: tool.ended });
+      look();
       return tool;
     },
   };

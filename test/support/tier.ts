@@ -16,13 +16,13 @@ export interface Machine extends Upstream {
   readonly stored: StoredProvider;
 }
 
-/** What a machine says of itself and what its verification came to, where a law wants it otherwise. */
+/** What a machine says of itself and what its verification came to, where a test wants it otherwise. */
 export interface MachineGiven {
   readonly record?: Partial<AgentRecord>;
   readonly verification?: Partial<StoredVerification>;
 }
 
-/** The model that the machines have loaded unless a law says otherwise. */
+/** The model that the machines have loaded unless a test says otherwise. */
 export const MODEL = 'qwen3-32b';
 
 /** A gateway whose registry knows some machines, and somebody who controls it. */

@@ -6,7 +6,7 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { type RunningCli, startCli } from './process.ts';
-import { smi, type SmiCard } from './stub-tool.ts';
+import { IDLE_CARD, smi, type SmiCard } from './stub-tool.ts';
 
 /** A Switchyard that runs as a process of its own. */
 export interface HostProcess {
@@ -29,22 +29,11 @@ export function agentAddress(): string {
   return `127.${part()}.${part()}.${part()}`;
 }
 
-const CARD: SmiCard = {
-  uuid: 'GPU-00000000-0000-0000-0000-000000000001',
-  name: 'NVIDIA GeForce RTX 4080 SUPER',
-  'memory.total': 16376,
-  'memory.used': 596,
-  'memory.free': 15348,
-  'utilization.gpu': 0,
-  'temperature.gpu': 43,
-  compute_cap: '8.9',
-};
-
-/** The same card with 90 of 100 percent of its time taken. */
-export const BUSY_CARD: SmiCard = { ...CARD, 'utilization.gpu': 90 };
+/** The card with 90 of 100 percent of its time taken. */
+export const BUSY_CARD: SmiCard = { ...IDLE_CARD, 'utilization.gpu': 90 };
 
 /** A search path on which `nvidia-smi` knows one card. */
-export function pathWithCard(card = CARD): string {
+export function pathWithCard(card = IDLE_CARD): string {
   const directory = temporaryDirectory();
   const path = join(directory, 'nvidia-smi');
   writeFileSync(path, `#!/bin/sh\n${smi(card)}\n`);
@@ -89,9 +78,9 @@ export async function crash({ cli }: HostProcess): Promise<void> {
 /** Alone each of these takes a few hundred milliseconds; a busy machine may need much longer. */
 const PATIENCE_MS = 60_000;
 
-/** Waits until a law holds, and says why not when patience is over. */
-export function soon<T>(law: () => Promise<T>): Promise<T> {
-  return vi.waitFor(law, { timeout: PATIENCE_MS, interval: 50 });
+/** Waits until an attempt succeeds, and says why it did not when patience is over. */
+export function soon<T>(attempt: () => Promise<T>): Promise<T> {
+  return vi.waitFor(attempt, { timeout: PATIENCE_MS, interval: 50 });
 }
 
 /** The ids that a gateway lists, without who owns them. */

@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { listening, refusing } from './listening.ts';
+import { createLooks } from './looks.ts';
 
 /** One POST that reached the upstream. */
 export interface UpstreamCall {
@@ -58,9 +59,8 @@ export interface Upstream {
 /** Starts one; several scripts answer the first calls in turn, the last one all others. */
 export async function startUpstream(...scripts: readonly Script[]): Promise<Upstream> {
   const calls: UpstreamCall[] = [];
-  const waiting: { readonly n: number; readonly resolve: (call: UpstreamCall) => void }[] = [];
   const gets: UpstreamGet[] = [];
-  const waitingForGet: { readonly n: number; readonly resolve: (get: UpstreamGet) => void }[] = [];
+  const { look, until } = createLooks();
   const connections = new Map<Socket, number>();
   const server = createServer((req, res) => void receive(req, res));
   server.on('connection', (socket) => {
@@ -73,7 +73,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
     if (req.method === 'GET') {
       const get = { path: req.url ?? '', headers: req.headers, res };
       gets.push(get);
-      for (const { n, resolve } of waitingForGet) if (n === gets.length) resolve(get);
+      look();
       upstream.answerGet(get);
       return;
     }
@@ -94,7 +94,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
       gone: new Promise((resolve) => req.socket.once('close', () => resolve())),
     };
     calls.push(call);
-    for (const { n, resolve } of waiting) if (n === calls.length) resolve(call);
+    look();
     const script = scripts[calls.length - 1] ?? upstream.script;
     await script(call);
   }
@@ -105,19 +105,11 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
     url: '',
     calls,
     script: scripts.at(-1) ?? hang,
-    call: (n) => {
-      const seen = calls[n - 1];
-      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
-    },
+    call: (n) => until(() => calls[n - 1]),
     gets,
     answerGet: ({ res }) =>
       void res.writeHead(404, { 'content-type': 'application/json' }).end('{}'),
-    get: (n) => {
-      const seen = gets[n - 1];
-      return seen
-        ? Promise.resolve(seen)
-        : new Promise((resolve) => waitingForGet.push({ n, resolve }));
-    },
+    get: (n) => until(() => gets[n - 1]),
     async reopen() {
       release();
       server.listen(port, '127.0.0.1');

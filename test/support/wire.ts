@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { CHAT } from './client.ts';
+import { createLooks, untilSo } from './looks.ts';
 
 /** A caller on a bare socket: it sends exactly the bytes it is told to, and reads when it wants. */
 export interface Wire {
@@ -25,11 +26,11 @@ export async function openWire(url: string, keep = true): Promise<Wire> {
   onTestFinished(() => void socket.destroy());
   let text = '';
   let bytes = 0;
-  const waiting = new Map<string, () => void>();
+  const looks = createLooks();
   socket.on('data', (part: Buffer) => {
     bytes += part.length;
     text = keep ? text + part.toString('latin1') : part.toString('latin1').slice(-64);
-    for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
+    looks.look();
   });
   // A refused upload ends in a reset; what was read before it counts.
   let isBroken = false;
@@ -38,11 +39,7 @@ export async function openWire(url: string, keep = true): Promise<Wire> {
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   return {
     send: (part) => void socket.write(part),
-    received: (wanted) =>
-      new Promise((resolve) => {
-        if (text.includes(wanted)) resolve();
-        else waiting.set(wanted, resolve);
-      }),
+    received: (wanted) => untilSo(looks, () => text.includes(wanted)),
     closed,
     bytesReceived: () => bytes,
     isBroken: () => isBroken,

@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Answer } from './client.ts';
 
 /** What the caller is to get where the gateway words the answer itself. */
-export interface Worded {
+interface Worded {
   readonly status: number;
   readonly code: string;
   /** `X-Gateway-Fallback-Reason`; absent: no other upstream was asked than the last. */

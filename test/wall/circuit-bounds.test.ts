@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createManualClock } from '../support/clock.ts';
-import type { Ask, Behaviour } from '../support/routing-table.ts';
-import { createMemoryWorld } from '../support/routing-worlds.ts';
+import type { Ask, Behaviour } from '../properties/routing-table.ts';
+import { createMemoryWorld } from '../properties/routing-worlds.ts';
 import { UNWATCHED } from '../support/circuits.ts';
 
 const ids = new Set(UPSTREAM_IDS);

@@ -5,7 +5,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { memoryFile } from '../desktop/harness.ts';
 import { chat, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { createFakeElectron } from '../support/fake-electron.ts';
+import { createFakeElectron } from '../desktop/fake-electron.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';

@@ -1,8 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
-import { markProved } from '../../platform/http/connections.ts';
-import { createGuardedServer } from '../../platform/http/guarded-server.ts';
+import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';

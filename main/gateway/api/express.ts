@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
-import { markProved } from '../../platform/http/connections.ts';
+import { markProved } from '../../platform/http/guarded-server.ts';
 import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';

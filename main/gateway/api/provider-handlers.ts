@@ -4,7 +4,7 @@ import type { ProviderNotes } from '#shared/provider-notes.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { markProved } from '../../platform/http/connections.ts';
+import { markProved } from '../../platform/http/guarded-server.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';

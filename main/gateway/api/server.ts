@@ -6,8 +6,7 @@ import type {
   ServerResponse,
 } from 'node:http';
 import type { Config } from '../../config/schema.ts';
-import { markProved } from '../../platform/http/connections.ts';
-import { createGuardedServer } from '../../platform/http/guarded-server.ts';
+import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';

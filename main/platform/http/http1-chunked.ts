@@ -1,12 +1,3 @@
-/** Decodes a chunked body (RFC 9112, 7.1). */
-export interface ChunkReader {
-  /**
-   * Reads the bytes from `start` to `end`, and writes to them: it moves the data of several chunks together.
-   * `overrun`: there are bytes after the end of the body.
-   */
-  push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun';
-}
-
 /** More hexadecimal digits do not fit into a number exactly. */
 const MAX_SIZE_DIGITS = 13;
 /** Of all chunk extensions and trailers together, which are not used. */
@@ -36,16 +27,13 @@ type Trailer = 'trailer_start' | 'trailer_name' | 'trailer_value';
 /** One fixed byte. */
 type Literal = 'size_lf' | 'data_cr' | 'data_lf' | 'trailer_lf' | 'end_lf';
 
-export interface ChunkListener {
+interface ChunkListener {
   /** Called once for each `push` with data, however many chunks it held. */
   onData(piece: Buffer): void;
 }
 
-export function createChunkReader(listener: ChunkListener): ChunkReader {
-  return new BodyChunks(listener);
-}
-
-class BodyChunks implements ChunkReader {
+/** Decodes a chunked body (RFC 9112, 7.1). */
+export class ChunkReader {
   readonly #listener: ChunkListener;
   #expected: Expected = 'size';
   #digits = 0;
@@ -57,6 +45,10 @@ class BodyChunks implements ChunkReader {
     this.#listener = listener;
   }
 
+  /**
+   * Reads the bytes from `start` to `end`, and writes to them: it moves the data of several chunks together.
+   * `overrun`: there are bytes after the end of the body.
+   */
   push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun' {
     let at = start;
     // The data of this call, moved together.

@@ -1,25 +1,7 @@
 import { connect, type Socket } from 'node:net';
-import {
-  errorOf,
-  REQUEST_TIMEOUT_STATUS,
-  saysTimedOut,
-  TIMED_OUT,
-  transportFailure,
-} from './failures.ts';
-import {
-  createResponseParser,
-  type ResponseParts,
-  type ParseState,
-  type ResponseParser,
-} from './http1-parser.ts';
-import { writeRequest } from './http1-request.ts';
-import {
-  type Exchange,
-  type HttpRequest,
-  KEEP_ALIVE_MS,
-  type ResponseHeaders,
-  type ResponseListener,
-} from './types.ts';
+import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
+import { errorOf, saysTimedOut, TransportExchange } from './transport.ts';
+import { type Exchange, type HttpRequest, KEEP_ALIVE_MS, type ResponseListener } from './types.ts';
 
 /** An origin and the connections to it. */
 export interface PlainOrigin {
@@ -43,25 +25,12 @@ export interface PlainOrigin {
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
-class PlainExchange implements Exchange, ResponseParts {
-  listener: ResponseListener;
+class PlainExchange extends TransportExchange implements ResponseParts {
   readonly #connection: PlainConnection;
-  #hasLeft = false;
 
   constructor(listener: ResponseListener, connection: PlainConnection) {
-    this.listener = listener;
+    super(listener);
     this.#connection = connection;
-  }
-
-  onHead(status: number, headers: ResponseHeaders): void {
-    if (!this.#connection.serves(this)) return;
-    const hasTimedOut = status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused();
-    if (hasTimedOut) this.#connection.onRequestTimeout();
-    else this.listener.onHead(status, headers);
-  }
-
-  onData(piece: Buffer): void {
-    if (this.#connection.serves(this)) this.listener.onData(piece);
   }
 
   pause(): void {
@@ -72,16 +41,16 @@ class PlainExchange implements Exchange, ResponseParts {
     this.#connection.resume(this);
   }
 
-  abort(): void {
-    this.#connection.abort(this);
+  protected close(): void {
+    this.#connection.close(this);
   }
 
-  leave(): void {
-    this.#hasLeft = true;
+  protected isReused(): boolean {
+    return this.#connection.isReused();
   }
 
-  hasLeft(): boolean {
-    return this.#hasLeft;
+  protected hasBegun(): boolean {
+    return this.#connection.hasBegun();
   }
 }
 
@@ -142,9 +111,9 @@ export class PlainConnection {
     return this.#responses > 0;
   }
 
-  /** False once `call` was aborted or is over. */
-  serves(call: PlainExchange): boolean {
-    return this.#call === call;
+  /** A byte of the present response has come. */
+  hasBegun(): boolean {
+    return this.#parser?.hasBegun() ?? false;
   }
 
   pause(call: PlainExchange): void {
@@ -159,22 +128,14 @@ export class PlainConnection {
     this.#socket.resume();
   }
 
-  abort(call: PlainExchange): void {
+  close(call: PlainExchange): void {
     if (this.#call !== call) return;
     this.#call = null;
     this.#socket.destroy();
   }
 
-  /** The other side had given up the idle connection; the request can be sent again on a new one. */
-  onRequestTimeout(): void {
-    const call = this.#call;
-    this.#call = null;
-    this.#socket.destroy();
-    call?.listener.onFailure(TIMED_OUT);
-  }
-
   #write(call: PlainExchange, request: HttpRequest): void {
-    this.#parser = createResponseParser(call);
+    this.#parser = new ResponseParser(call);
     writeRequest(this.#socket, this.#origin.authority, request);
     if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
     else call.leave();
@@ -221,9 +182,6 @@ export class PlainConnection {
       case 'too_large':
         this.#fail(errorOf('HEAD_TOO_LARGE'));
         break;
-      case 'too_many_heads':
-        this.#fail(errorOf('TOO_MANY_HEADS'));
-        break;
     }
   }
 
@@ -242,7 +200,7 @@ export class PlainConnection {
       this.#socket.setTimeout(Math.min(keptMs, KEEP_ALIVE_MS));
       setImmediate(this.#keep);
     } else this.#socket.destroy();
-    call?.listener.onEnd();
+    call?.onEnd();
   }
 
   /** In the next turn: bytes right after a response have come by then and close the connection. */
@@ -253,15 +211,9 @@ export class PlainConnection {
 
   #fail(error: Error): void {
     const call = this.#call;
-    const parser = this.#parser;
     this.#call = null;
     this.#socket.destroy();
-    call?.listener.onFailure(
-      transportFailure(error, {
-        headSeen: parser?.headSeen() ?? false,
-        reused: this.isReused() && parser?.hasBegun() !== true,
-      }),
-    );
+    call?.onError(error);
   }
 
   readonly #onTimeout = (): void => {
@@ -288,5 +240,30 @@ export class PlainConnection {
   #leaveIdle(): void {
     const at = this.#origin.idle.indexOf(this);
     if (at !== -1) this.#origin.idle.splice(at, 1);
+  }
+}
+
+/** Up to this size head and body are joined and written as one string: a single plain system call. */
+const MAX_ONE_PIECE_BYTES = 16 * 1024;
+
+/** `authority`: the value of the `Host` header. */
+function writeRequest(
+  socket: Socket,
+  authority: string,
+  { method, path, headers, body }: HttpRequest,
+): void {
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  }
+  if (body === null) socket.write(`${head}\r\n`, 'latin1');
+  else if (body.length <= MAX_ONE_PIECE_BYTES) {
+    const text = `${head}content-length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
+    socket.write(text, 'latin1');
+  } else {
+    socket.cork();
+    socket.write(`${head}content-length: ${body.length}\r\n\r\n`, 'latin1');
+    socket.write(body);
+    socket.uncork();
   }
 }

@@ -1,8 +1,8 @@
-import { type ChunkReader, copyOf, createChunkReader } from './http1-chunked.ts';
-import { type BodyEnd, parseHead } from './http1-head.ts';
-import { MAX_HEAD_BYTES, MAX_INTERIM_HEADS, type ResponseHeaders } from './types.ts';
+import { ChunkReader, copyOf } from './http1-chunked.ts';
+import { MAX_HEAD_BYTES, type ResponseHeaders } from './types.ts';
 
 export interface ResponseParts {
+  /** Called for interim (1xx) heads as well. */
   onHead(status: number, headers: ResponseHeaders): void;
   /** Called once for each read with bytes of the body; the piece is a copy. */
   onData(piece: Buffer): void;
@@ -16,37 +16,15 @@ export type ParseState =
   | 'malformed'
   /** The head is over the limit. */
   | 'too_large'
-  /** More interim (1xx) heads than `MAX_INTERIM_HEADS`. */
-  | 'too_many_heads'
   /** The response is complete, and bytes follow it. */
   | 'overrun';
 
-/** Parses one response from the reads of a connection. */
-export interface ResponseParser {
-  /**
-   * Parses the bytes of a read up to `end`, and may overwrite them; the caller may reuse them afterwards. Must
-   * not be called again after another state than `going`.
-   */
-  push(bytes: Buffer, end: number): ParseState;
-  /** Whether the end of the connection is the regular end of the body. */
-  endsWithConnection(): boolean;
-  /** How long the connection may be kept idle; null if it must not be reused. */
-  keepAliveMs(): number | null;
-  /** A byte of the response has come. */
-  hasBegun(): boolean;
-  headSeen(): boolean;
-}
-
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-export function createResponseParser(parts: ResponseParts): ResponseParser {
-  return new Parser(parts);
-}
-
-class Parser implements ResponseParser {
+/** Parses one response from the reads of a connection. */
+export class ResponseParser {
   readonly #parts: ResponseParts;
   #splitHead: SplitHead | null = null;
-  #interimHeads = 0;
   #bodyEnd: BodyEnd | null = null;
   #chunks: ChunkReader | null = null;
   #remainingBytes = 0;
@@ -57,25 +35,28 @@ class Parser implements ResponseParser {
     this.#parts = parts;
   }
 
+  /**
+   * Parses the bytes of a read up to `end`, and may overwrite them; the caller may reuse them afterwards. Must
+   * not be called again after another state than `going`.
+   */
   push(bytes: Buffer, end: number): ParseState {
     this.#hasBegun = true;
     return this.#bodyEnd === null ? this.#readHeads(bytes, end) : this.#readBody(bytes, 0, end);
   }
 
+  /** Whether the end of the connection is the regular end of the body. */
   endsWithConnection(): boolean {
     return this.#bodyEnd?.kind === 'close';
   }
 
+  /** How long the connection may be kept idle; null if it must not be reused. */
   keepAliveMs(): number | null {
     return this.#keepAliveMs;
   }
 
+  /** A byte of the response has come. */
   hasBegun(): boolean {
     return this.#hasBegun;
-  }
-
-  headSeen(): boolean {
-    return this.#bodyEnd !== null;
   }
 
   /** Parses interim heads and the final one, then what follows it as the body. */
@@ -107,13 +88,13 @@ class Parser implements ResponseParser {
     if (head.status < 200) {
       // After a head that closes the connection no final response can follow.
       if (head.keepAliveMs === null) return 'malformed';
-      this.#interimHeads += 1;
-      return this.#interimHeads > MAX_INTERIM_HEADS ? 'too_many_heads' : 'going';
+      this.#parts.onHead(head.status, head.headers);
+      return 'going';
     }
     this.#bodyEnd = head.bodyEnd;
     this.#keepAliveMs = head.keepAliveMs;
     if (head.bodyEnd.kind === 'length') this.#remainingBytes = head.bodyEnd.bytes;
-    if (head.bodyEnd.kind === 'chunks') this.#chunks = createChunkReader(this.#parts);
+    if (head.bodyEnd.kind === 'chunks') this.#chunks = new ChunkReader(this.#parts);
     this.#parts.onHead(head.status, head.headers);
     return 'going';
   }
@@ -181,3 +162,111 @@ function lengthOfHead(piece: Buffer): number | null {
 /** Without the closing blank line. */
 const textOfHead = (bytes: Buffer, length: number): string =>
   bytes.toString('latin1', 0, length - HEAD_END.length);
+
+/** Where a response's body ends. */
+type BodyEnd =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunks' }
+  /** The end of the connection. */
+  | { readonly kind: 'close' };
+
+interface ResponseHead {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly bodyEnd: BodyEnd;
+  /** How long the other side keeps the idle connection: null for not at all, Infinity if it does not say. */
+  readonly keepAliveMs: number | null;
+}
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Control characters except the tab; a lone CR or LF is one. */
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+
+/**
+ * Parses a response head (RFC 9112) of one character per byte, without its closing blank line; null if it is
+ * malformed. Strict wherever lenient parsers disagree on what the response is: folded lines, blanks before the
+ * colon, a length beside chunks, two lengths.
+ */
+function parseHead(text: string): ResponseHead | null {
+  const lines = text.split('\r\n');
+  const first = STATUS_LINE.exec(lines[0] ?? '');
+  if (first === null || FORBIDDEN.test(lines[0] ?? '')) return null;
+  const headers = parseFields(lines);
+  if (headers === null) return null;
+  const status = Number(first[2]);
+  const bodyEnd = bodyEndOf(status, headers);
+  if (bodyEnd === null) return null;
+  const isKept = bodyEnd.kind !== 'close' && isKeptAlive(first[1] === '1', headers);
+  return { status, headers, bodyEnd, keepAliveMs: isKept ? keepAliveMsOf(headers) : null };
+}
+
+/** By default HTTP/1.1 keeps connections and HTTP/1.0 does not. */
+function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
+  const { connection, 'proxy-connection': ofProxy } = headers;
+  // A shortcut for most responses of engines.
+  if (connection === undefined && ofProxy === undefined) return isHttp11;
+  const words = [connection ?? [], ofProxy ?? []].flat().join(',').toLowerCase();
+  return (
+    !/\bclose\b/.test(words) && (isHttp11 || /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/.test(words))
+  );
+}
+
+/** A request written while the other side closes is lost, so the announced time is not used in full. */
+const KEEP_ALIVE_MARGIN_MS = 1000;
+
+function keepAliveMsOf({ 'keep-alive': hint }: ResponseHeaders): number | null {
+  const seconds = /\btimeout=(\d+)/i.exec(String(hint ?? ''))?.[1];
+  if (seconds === undefined) return Infinity;
+  const keptMs = Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS;
+  return keptMs > 0 ? keptMs : null;
+}
+
+function parseFields(lines: readonly string[]): ResponseHeaders | null {
+  const headers: Record<string, string | string[]> = {};
+  for (let index = 1; index < lines.length; index += 1) {
+    const line = lines[index] ?? '';
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
+    // Some parsers take the tab for a part of the coding.
+    if (name === 'transfer-encoding' && line.endsWith('\t')) return null;
+    addField(headers, name, valueOf(line, colon + 1));
+  }
+  return headers;
+}
+
+/** Trims blanks only: `trim` would also remove a no-break space (0xa0). */
+function valueOf(line: string, colonEnd: number): string {
+  let start = colonEnd;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end -= 1;
+  return line.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+/** Appends to one list for a repeated field: a new list each time would be quadratic. */
+function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
+  const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (known === undefined) headers[name] = value;
+  else if (typeof known === 'string') headers[name] = [known, value];
+  else known.push(value);
+}
+
+/**
+ * Null if two parsers might disagree on the end of the body: a length beside chunks, two lengths even if
+ * they are equal, another coding than chunks. This is checked for responses without a body too.
+ */
+function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
+  const { 'transfer-encoding': coding, 'content-length': length } = headers;
+  if (coding !== undefined && length !== undefined) return null;
+  if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') return null;
+  // More digits do not fit into a number exactly.
+  if (length !== undefined && !/^\d{1,15}$/.test(String(length))) return null;
+  if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
+  if (coding !== undefined) return { kind: 'chunks' };
+  return length === undefined ? { kind: 'close' } : { kind: 'length', bytes: Number(length) };
+}

@@ -6,7 +6,7 @@ import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
 import { MeteredRequest, TINY_PIECES } from './metered-request.ts';
 
-type Listening =
+type ListenResult =
   | { readonly kind: 'listening'; readonly port: number }
   /** `absent`: this machine has no such address. `taken`: another program has the port, perhaps for a moment. */
   | {
@@ -17,7 +17,7 @@ type Listening =
     };
 
 /** Binds a server. A port in use and a missing address are results; it does not reject. */
-export function listen(server: Server, host: string, port: number): Promise<Listening> {
+export function listen(server: Server, host: string, port: number): Promise<ListenResult> {
   return new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
@@ -109,7 +109,7 @@ export function isWildcardHost(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-export interface OutsideAddress {
+interface OutsideAddress {
   readonly address: string;
   /** Of its network interface, such as `eth0`. */
   readonly interfaceName: string;

@@ -1,16 +1,12 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import type { Distrust } from './distrust.ts';
-import { errorOf, REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
+import { type Distrust, TransportExchange } from './transport.ts';
 import {
-  type Exchange,
   type HttpClient,
   type HttpRequest,
   KEEP_ALIVE_MS,
   MAX_HEAD_BYTES,
-  MAX_INTERIM_HEADS,
   type ResponseHeaders,
-  type ResponseListener,
 } from './types.ts';
 
 /** The client for `https:` origins, on undici's `dispatch`: `fetch` takes four times the CPU time. */
@@ -141,41 +137,30 @@ class TrackedClient extends Client {
 const isUnasked = ({ name, message }: Error): boolean =>
   name === 'HTTPParserError' || message === 'bad response';
 
-class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
-  listener: ResponseListener;
+class UndiciExchange extends TransportExchange implements Dispatcher.DispatchHandler {
   client: TrackedClient | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #bytesReadBefore = 0;
-  #headSeen = false;
-  #interimHeads = 0;
-  #over = false;
-  #hasLeft = false;
-
-  constructor(listener: ResponseListener) {
-    this.listener = listener;
-  }
-
-  isOver(): boolean {
-    return this.#over;
-  }
 
   pause(): void {
     this.#controller?.pause();
   }
 
   resume(): void {
-    if (!this.#over) this.#controller?.resume();
+    if (!this.isOver()) this.#controller?.resume();
   }
 
-  abort(): void {
-    if (this.#over) return;
-    this.#over = true;
+  protected close(): void {
     if (this.#controller === null) this.client?.stopConnecting();
     else this.#controller.abort(new Error('aborted'));
   }
 
-  hasLeft(): boolean {
-    return this.#hasLeft;
+  protected isReused(): boolean {
+    return this.client !== null && this.client.responses > 0;
+  }
+
+  protected hasBegun(): boolean {
+    return this.client?.bytesRead() !== this.#bytesReadBefore;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -183,8 +168,8 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
     this.client?.asked();
     // Aborted while connecting: nothing may be written any more.
-    if (this.#over) controller.abort(new Error('aborted'));
-    else this.#hasLeft = true;
+    if (this.isOver()) controller.abort(new Error('aborted'));
+    else this.leave();
   }
 
   onResponseStart(
@@ -192,43 +177,19 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     status: number,
     headers: ResponseHeaders,
   ): void {
-    if (this.#over) return;
-    if (status < 200) this.#countInterimHead();
-    else if (status === REQUEST_TIMEOUT_STATUS && (this.client?.responses ?? 0) > 0) {
-      this.abort();
-      this.listener.onFailure(TIMED_OUT);
-    } else {
-      this.#headSeen = true;
-      this.listener.onHead(status, headers);
-    }
-  }
-
-  #countInterimHead(): void {
-    this.#interimHeads += 1;
-    if (this.#interimHeads <= MAX_INTERIM_HEADS) return;
-    this.abort();
-    const seen = { headSeen: false, reused: false };
-    this.listener.onFailure(transportFailure(errorOf('TOO_MANY_HEADS'), seen));
+    this.onHead(status, headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#over) this.listener.onData(chunk);
+    this.onData(chunk);
   }
 
   onResponseEnd(): void {
     this.client?.answered();
-    if (this.#over) return;
-    this.#over = true;
-    this.listener.onEnd();
+    this.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#over) return;
-    this.#over = true;
-    const { client } = this;
-    // A part of a head is a response that has begun: the server has seen the request.
-    const isSilent = client?.bytesRead() === this.#bytesReadBefore;
-    const reused = isSilent && client !== null && client.responses > 0;
-    this.listener.onFailure(transportFailure(error, { headSeen: this.#headSeen, reused }));
+    this.onError(error);
   }
 }

@@ -9,9 +9,9 @@
  * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
  * connection. Four implementations:
  *
- *   PlainExchange    http1-connection.ts  HTTP/1.1 without TLS
- *   UndiciExchange   tls-client.ts        HTTP/1.1 over TLS
- *   WaitingExchange  lazy-client.ts       stands for an UndiciExchange while undici is being loaded, keeps
+ *   PlainExchange    http1-connection.ts  HTTP/1.1 without TLS ┐ what they do alike is the TransportExchange of
+ *   UndiciExchange   tls-client.ts        HTTP/1.1 over TLS    ┘ transport.ts
+ *   WaitingExchange  client.ts            stands for an UndiciExchange while undici is being loaded, keeps
  *                                         `pause` and `abort` until then, and passes everything on afterwards
  *   decoded()        decoding.ts          wraps one of the others, from `onHead` on, and decodes its body
  *

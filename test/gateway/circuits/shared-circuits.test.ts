@@ -7,7 +7,7 @@ import { activeExclusions } from '../../../main/gateway/circuits/exclusions.ts';
 import { createSharedCircuits } from '../../../main/gateway/circuits/shared-circuits.ts';
 import type { Failure } from '../../../main/gateway/upstream/failure.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
-import { createPoolBoard, type PoolBoard } from '../../support/pool-board.ts';
+import { createPoolBoard, type PoolBoard } from './pool-board.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 
 const ID = 'hosted_a';

@@ -14,7 +14,7 @@ import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/protocols/c
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/protocols/json-members.ts';
 import { createFramer } from '../../../main/gateway/protocols/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
-import { watchParsing } from '../../support/parsing.ts';
+import { watchParsing } from './parsing.ts';
 
 const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
 const RELAYED = { ...PLAN, mode: 'relay' } as const;

@@ -101,7 +101,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test('a fresh one never goes over a kept connection', async () => {
+  test('a request for a fresh connection never goes over a kept one', async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     await send(server.origin).end;
     await nextTurn();
@@ -173,6 +173,17 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const fresh = send(server.origin, { fresh: true });
     expect(await fresh.end).toBeNull();
     expect(fresh.status).toBe(408);
+  });
+
+  test('an answer behind a hundred interim heads is heard, and they are not', async () => {
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100) + HI);
+    });
+    const heard = send(server.origin);
+    await heard.head;
+    expect(heard.status).toBe(200);
+    expect(await heard.end).toBeNull();
+    expect(heard.text).toBe('hi');
   });
 
   test('an upstream that sends interim heads without end is given up', async () => {
@@ -324,7 +335,7 @@ test('a refused connection says so, with the address', async () => {
 
 test.each([['a certificate that has expired', 'expired.cert.pem']])(
   '%s is no connection',
-  async (_law, certificate) => {
+  async (_what, certificate) => {
     const server = await startByteServer('https', (socket) => socket.write(HI), certificate);
     const failure = await send(server.origin).end;
     expect(failure).toMatchObject({ kind: 'unreachable', stale: false });

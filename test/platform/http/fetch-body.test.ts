@@ -58,15 +58,15 @@ async function unfinished(end: (abort: AbortController, advance: () => void) => 
   return { kind: result.kind, timers: clock.pending() };
 }
 
-test('a time-out has its own kind and closes the connection', async () => {
+test('a fetch that times out says so and closes its connection', async () => {
   expect(await unfinished((_, advance) => advance())).toEqual({ kind: 'timed_out', timers: 0 });
 });
 
-test('an abort has its own kind and closes the connection', async () => {
+test('a fetch that is aborted says so and closes its connection', async () => {
   expect(await unfinished((abort) => abort.abort())).toEqual({ kind: 'aborted', timers: 0 });
 });
 
-test('nothing is sent after an abort', async () => {
+test('a fetch that was aborted before it began sends nothing', async () => {
   const { http, server, request } = await serving((socket) => socket.write(HI));
   const signal = AbortSignal.abort();
   const result = await fetchBody(request, { http, clock: systemClock, signal });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { createDistrust } from '../../../main/platform/http/distrust.ts';
+import { createDistrust } from '../../../main/platform/http/transport.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
 import { startByteServer } from '../../support/byte-server.ts';
 import { chance } from '../../support/chance.ts';

@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { markProved, maxConnections } from '../../../main/platform/http/connections.ts';
+import { markProved, maxConnections } from '../../../main/platform/http/guarded-server.ts';
 import { createGuardedServer } from '../../../main/platform/http/guarded-server.ts';
 import { MeteredRequest } from '../../../main/platform/http/metered-request.ts';
 import { readBody } from '../../../main/platform/http/server.ts';

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createChunkReader } from '../../../main/platform/http/http1-chunked.ts';
+import { ChunkReader } from '../../../main/platform/http/http1-chunked.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Reads `pieces` to their end or to the first state that is not `going`. */
 function read(pieces: readonly Buffer[]) {
   const data: Buffer[] = [];
-  const reader = createChunkReader({
+  const reader = new ChunkReader({
     onData: (piece) => void data.push(Buffer.from(piece)),
   });
   let state = 'going';
@@ -50,7 +50,7 @@ test('a body that is cut anywhere is not whole', () => {
   );
 });
 
-describe.each<[law: string, wire: string, data: string]>([
+describe.each<[what: string, wire: string, data: string]>([
   ['an extension', '2;a=b\r\nhi\r\n0;x\r\n\r\n', 'hi'],
   ['several, with quotes', '2;a="b;\\"\t\xe9";c;d=e\r\nhi\r\n0\r\n\r\n', 'hi'],
   ['trailers', '2\r\nhi\r\n0\r\nx-a: b\r\ny: \r\n\r\n', 'hi'],
@@ -60,14 +60,14 @@ describe.each<[law: string, wire: string, data: string]>([
     `${'x'.repeat(10)}${'y'.repeat(10)}`,
   ],
   ['leading zeros', '0002\r\nhi\r\n0000\r\n\r\n', 'hi'],
-])('%s', (_law, wire, data) => {
-  test.each([1, 2, 3, 100])('may be there, in pieces of %i', (size) => {
+])('%s', (what, wire, data) => {
+  test.each([1, 2, 3, 100])(`a chunked body with ${what} is whole, in pieces of %i`, (size) => {
     const cuts = [...Buffer.from(wire, 'latin1').keys()].filter((at) => at % size === 0);
     expect(read(cut(Buffer.from(wire, 'latin1'), cuts))).toEqual({ state: 'whole', data });
   });
 });
 
-test.each<[law: string, wire: string]>([
+test.each<[what: string, wire: string]>([
   ['no size', '\r\nhi'],
   ['a size that is none', 'zz\r\nhi\r\n'],
   ['a sign before the size', '+2\r\nhi\r\n'],
@@ -95,19 +95,19 @@ test.each<[law: string, wire: string]>([
   ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
   ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
-])('%s is malformed', (_law, wire) => {
+])('%s is malformed', (_what, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');
 });
 
 test('the chunks of one read are passed on as one piece, which does not keep the read in memory', () => {
   const pieces: Buffer[] = [];
-  const reader = createChunkReader({ onData: (piece) => void pieces.push(piece) });
+  const reader = new ChunkReader({ onData: (piece) => void pieces.push(piece) });
   const bytes = Buffer.from('1\r\nx\r\n'.repeat(10_000));
   expect(reader.push(bytes, 0, bytes.length)).toBe('going');
   expect(pieces.map(String)).toEqual(['x'.repeat(10_000)]);
   expect(pieces[0]?.buffer).not.toBe(bytes.buffer);
 });
 
-test('bytes behind the end are an overrun', () => {
+test('a chunked body with bytes behind its end is an overrun', () => {
   expect(read([Buffer.from('0\r\n\r\nHTTP/1.1 200 OK')])).toEqual({ state: 'overrun', data: '' });
 });

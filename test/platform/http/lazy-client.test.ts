@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLazyClient } from '../../../main/platform/http/lazy-client.ts';
+import { createLazyClient } from '../../../main/platform/http/client.ts';
 import type {
   HttpClient,
   HttpRequest,

@@ -10,7 +10,7 @@ import {
   recordAt,
   startFakeProvider,
   UNTESTED,
-} from '../../support/fake-provider.ts';
+} from '../fake-provider.ts';
 import { openShared, startPooledRegistry } from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import { keep, put } from '../../support/store.ts';

@@ -17,7 +17,7 @@ import {
   startFakeProvider,
   subjectOf,
   UNTESTED,
-} from '../../support/fake-provider.ts';
+} from '../fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
 

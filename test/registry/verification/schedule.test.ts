@@ -11,7 +11,7 @@ import {
   withStart,
 } from '../../../main/registry/verification/schedule.ts';
 import type { VerifierNews } from '../../../main/registry/verifier-port.ts';
-import { UNTESTED } from '../../support/fake-provider.ts';
+import { UNTESTED } from '../fake-provider.ts';
 
 const MINUTE = 60_000;
 const NO_NEWS: VerifierNews = {

@@ -15,7 +15,7 @@ import {
   settled,
   verdictOf,
 } from '../../../main/registry/verification/verdict.ts';
-import { UNTESTED } from '../../support/fake-provider.ts';
+import { UNTESTED } from '../fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
 const AGENT_URL: ProvedAddress = {

@@ -19,7 +19,7 @@ import {
   startFakeProvider,
   subjectOf,
   UNTESTED,
-} from '../../support/fake-provider.ts';
+} from '../fake-provider.ts';
 
 const NO_NEWS: VerifierNews = {
   enrolled: false,

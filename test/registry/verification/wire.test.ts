@@ -20,7 +20,7 @@ import {
   silence,
   startFakeProvider,
   subjectOf,
-} from '../../support/fake-provider.ts';
+} from '../fake-provider.ts';
 import { listening } from '../../support/listening.ts';
 
 const tls = (name: string) =>

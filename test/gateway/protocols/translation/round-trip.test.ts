@@ -4,13 +4,13 @@ import { MESSAGES } from '../../../../main/gateway/protocols/messages/translatio
 import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
 import { completionOf, saidArbitrary } from '../../../support/chat-answers.ts';
-import { messagesRequest, responsesRequest } from '../../../support/exchanges.ts';
+import { messagesRequest, responsesRequest } from './exchanges.ts';
 import {
   messagesFromChat,
   responsesFromChat,
   saidInMessage,
   saidInResponse,
-} from '../../../support/translate-back.ts';
+} from './translate-back.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 

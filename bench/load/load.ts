@@ -1,0 +1,97 @@
+/**
+ * The load generator, a process of its own: does one job at a time, as told over IPC, and answers with what it
+ * counted. It reads the target's CPU time itself, so that talking to the one who gives the jobs is left out.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../main/platform/errors.ts';
+import type { LinkFailure } from '../kit/children.ts';
+import { quantile } from '../kit/numbers.ts';
+import { threadsCpuMs } from '../kit/proc.ts';
+import { connect, createCheck, postOf, type Connection, type Message } from './exchange.ts';
+import type { Job, Outcome } from './loader.ts';
+import { eventsOf, requestAtPace, requestOfBytes, WIRES } from './wires.ts';
+
+/** Beyond its time a job may take so long for the answers that are under way. */
+const GRACE_MS = 60_000;
+const MISMATCHES_SHOWN = 3;
+
+async function runJob(job: Job): Promise<Outcome> {
+  const { port, pid, kind, api, ms } = job;
+  const wire = WIRES[api ?? 'chat'];
+  const isStreamed = kind === 'stream' || kind === 'assembled';
+  const message = postOf(wire.path, bodyOf(job), {
+    ...job.headers,
+    ...(kind === 'failing' ? { 'x-gateway-force-zero': '1' } : {}),
+  });
+  const connections: Connection[] = [];
+  const latenciesUs: number[] = [];
+  const firstTokensUs: number[] = [];
+  const problems: string[] = [];
+  const spentMs = () => (pid === null ? Number.NaN : threadsCpuMs(pid));
+  const endAt = performance.now() + ms;
+
+  async function askAgainAndAgain(index: number): Promise<void> {
+    await pause((job.spreadMs * index) / job.connections);
+    const connection = connect(port);
+    connections.push(connection);
+    for (let asked = 0; asked < job.requestsEach && performance.now() < endAt; asked += 1) {
+      const begunAt = performance.now();
+      const check = createCheck(kind, api);
+      try {
+        await connection.ask(message, check);
+      } catch (error) {
+        problems.push(`broken: ${messageOf(error)}`);
+        return;
+      }
+      latenciesUs.push((performance.now() - begunAt) * 1000);
+      const [problem, firstTokenUs] = [check.problem(), check.firstTokenUs()];
+      if (problem !== null) problems.push(problem);
+      if (firstTokenUs !== null) firstTokensUs.push(firstTokenUs);
+    }
+  }
+
+  const before = spentMs();
+  try {
+    await within(
+      ms + GRACE_MS,
+      Array.from({ length: job.connections }, (_, at) => askAgainAndAgain(at)),
+    );
+    return {
+      requests: latenciesUs.length,
+      events: isStreamed ? latenciesUs.length * eventsOf(wire) : 0,
+      wrong: problems.length,
+      mismatches: problems.slice(0, MISMATCHES_SHOWN),
+      cpuMs: spentMs() - before,
+      latencyP50Us: quantile(latenciesUs, 0.5),
+      firstTokensUs,
+    };
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
+function bodyOf({ kind, api, bodyBytes, paceMs }: Job): Message['body'] {
+  const wire = WIRES[api ?? 'chat'];
+  if (kind === 'stream') return paceMs === undefined ? wire.streamRequest : requestAtPace(paceMs);
+  return bodyBytes === undefined ? wire.plainRequest : requestOfBytes(bodyBytes);
+}
+
+async function within(ms: number, work: readonly Promise<void>[]): Promise<void> {
+  const over = new AbortController();
+  const late = pause(ms, null, { signal: over.signal }).then(() => {
+    throw new Error(`no answer within ${ms} ms`);
+  });
+  late.catch(() => {});
+  await Promise.race([Promise.all(work), late]);
+  over.abort();
+}
+
+process.on('message', (job: Job) => {
+  runJob(job).then(
+    (outcome) => process.send?.(outcome satisfies Outcome),
+    (error: unknown) => process.send?.({ error: messageOf(error) } satisfies LinkFailure),
+  );
+});
+// The one who gives the jobs is gone.
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,93 @@
+import { median, quantile } from './kit/numbers.ts';
+
+/** One promise about speed, held against what was measured (docs/performance.md). */
+export interface Bound {
+  readonly what: string;
+  readonly unit: '×' | ' ms' | ' MB' | ' KB' | ' %';
+  readonly measured: number;
+  /** What a machine that is busy with other work still keeps; more is a fault, and the bench fails. */
+  readonly most: number;
+  /** What a quiet run should come to; null if `most` is all that is wanted. */
+  readonly aim: number | null;
+}
+
+/** A bound without an aim, or with the one that is given. */
+export const bound = (
+  what: string,
+  unit: Bound['unit'],
+  measured: number,
+  most: number,
+  aim: number | null = null,
+): Bound => ({ what, unit, measured, most, aim });
+
+/** `aim missed` is work left to do; only `BROKEN` is a fault. */
+export type Verdict = 'met' | 'aim met' | 'aim missed' | 'BROKEN';
+
+/** In a word; what could not be measured is not met. */
+export function verdict({ measured, most, aim }: Bound): Verdict {
+  if (!(measured <= most)) return 'BROKEN';
+  if (aim === null) return 'met';
+  return measured <= aim ? 'aim met' : 'aim missed';
+}
+
+/** The last line of a run, and its exit status: 1 where a bound is broken, else 0. */
+export function conclusionOf(bounds: readonly Bound[]): {
+  readonly text: string;
+  readonly code: 0 | 1;
+} {
+  const count = (wanted: Verdict) => bounds.filter((each) => verdict(each) === wanted).length;
+  const broken = count('BROKEN');
+  const text = `${bounds.length} bounds: ${broken} broken; ${count('aim missed')} aims missed, ${count('aim met')} met.`;
+  return { text, code: broken > 0 ? 1 : 0 };
+}
+
+/** A table's cells by rows, its head first. */
+export type Rows = readonly (readonly string[])[];
+
+/** What a part of the bench brought. */
+export interface Report {
+  /** Words before the tables. */
+  readonly intro: string;
+  readonly tables: readonly Rows[];
+  /** Words that are printed only. */
+  readonly notes: readonly string[];
+  readonly bounds: readonly Bound[];
+}
+
+export const boundRows = (bounds: readonly Bound[]): Rows => [
+  ['bound', 'measured', 'at most', 'aim', ''],
+  ...bounds.map((each) => {
+    const { what, unit, measured, most, aim } = each;
+    const text = Number.isFinite(measured)
+      ? `${measured.toFixed(unit === '×' ? 2 : 1)}${unit}`
+      : '–';
+    return [what, text, `${most}${unit}`, aim === null ? '' : `${aim}${unit}`, verdict(each)];
+  }),
+];
+
+/** A report as it is printed. */
+export function reportText({ intro, tables, notes, bounds }: Report): string {
+  const boundsText = bounds.length === 0 ? '' : columns(boundRows(bounds));
+  const all = [intro, ...tables.map(columns), ...notes, boundsText];
+  return all.filter((text) => text !== '').join('\n\n');
+}
+
+/** Columns as wide as their widest cell; the first is words, the others stand to the right. */
+function columns(rows: Rows): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const padded = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
+}
+
+export const whole = (value: number) => value.toFixed(0);
+export const short = (value: number) => (Math.abs(value) < 100 ? value.toFixed(1) : whole(value));
+
+/** The median of figures with its quartiles, such as `1.08 (1.02–1.11)`; `value` stands in the median's place. */
+export function spreadText(values: readonly number[], value = median(values)): string {
+  if (values.length === 0 || Number.isNaN(value)) return '–';
+  const [lower, upper] = [quantile(values, 0.25), quantile(values, 0.75)];
+  return `${value.toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`;
+}
