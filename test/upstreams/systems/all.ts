@@ -1,4 +1,5 @@
 import type { System } from '../system.ts';
+import { CHIPS } from './chips.ts';
 import { ENGINES } from './engines.ts';
 import { HOSTS } from './hosts.ts';
 import { MAKERS } from './makers.ts';
@@ -10,5 +11,6 @@ export const SYSTEMS: readonly System[] = [
   ...MAKERS,
   ...OPEN_MODELS,
   ...HOSTS,
+  ...CHIPS,
   ...PROXIES,
 ];
