@@ -8,8 +8,12 @@ import {
   plainAddress,
 } from '../../renderer/features/this-machine/agent-engine.ts';
 import { agentFacts } from '../../renderer/features/this-machine/agent-facts.ts';
-import { agentProblems, sentence } from '../../renderer/features/this-machine/agent-problems.tsx';
-import { modeActions, modeNote } from '../../renderer/features/this-machine/mode-actions.tsx';
+import {
+  agentProblems,
+  modeActions,
+  modeNote,
+  sentence,
+} from '../../renderer/features/this-machine/this-machine.tsx';
 import { agentRecord } from '../support/agent-record.ts';
 import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';

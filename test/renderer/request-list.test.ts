@@ -1,10 +1,9 @@
-import { handedOver, predicted, sixteen } from './request-builders.ts';
 import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { countsOf, facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { pageOf } from '../../main/gateway/usage/request-pages.ts';
 import { REQUESTS_PER_PAGE } from '../../renderer/api/requests.ts';
-import { browserName } from '../../renderer/features/about/browsers.tsx';
+import { browserName } from '../../renderer/features/about/about.tsx';
 import {
   allCounts,
   type KeptRequests,
@@ -19,6 +18,7 @@ import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts'
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { rowAfterKey } from '../../renderer/ui/use-row-focus.ts';
 import { attempt, NOW, request } from './builders.ts';
+import { handedOver, predicted, sixteen } from './request-builders.ts';
 
 const at = (id: string, seconds: number) => request(id, { startedAt: NOW + seconds * 1_000 });
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Access } from '../../api/access.ts';
-import { formatDuration } from '../../text/format.ts';
+import type { Access, RememberedBrowser } from '../../api/access.ts';
+import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
@@ -8,7 +8,6 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
-import { Browsers } from './browsers.tsx';
 
 interface AboutProps {
   /** The section named in the address; the tray's menu links to this one. */
@@ -106,3 +105,77 @@ function sshLine(page: string, baseUrl: string): { readonly line: string; readon
   const host = `${t.about.ssh.user}@${isLoopback ? t.about.ssh.machine : hostname}`;
   return { line: `ssh -N -L ${port}:127.0.0.1:${port} ${host}`, url: `http://localhost:${port}/` };
 }
+
+const browserWords = t.about.browsers;
+
+/** The browsers that keep control across restarts; each can be forgotten. */
+function Browsers() {
+  const { access, frozenAt } = useWindow();
+  const isLost = frozenAt !== null;
+  const reading = useReading(access.browsers, null, null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const after = (said: string | null) => {
+    setProblem(said);
+    reading.again();
+  };
+  const remember = async () => after(await access.remember(browserName(navigator.userAgent)));
+  const forget = async ({ id }: RememberedBrowser) =>
+    after((await access.forget(id))?.message ?? null);
+  const [now] = useState(() => Date.now());
+  return (
+    <>
+      <h3>{browserWords.title}</h3>
+      <p className="quiet">{browserWords.text}</p>
+      <ul className="browsers">
+        {reading.value?.map((browser) => (
+          <li key={browser.id}>
+            <span>
+              {browser.name}{' '}
+              <span className="quiet">
+                {browserWords.used(
+                  formatMoment(browser.createdAt, now),
+                  formatMoment(browser.seenAt, now),
+                )}
+              </span>
+            </span>
+            <Button disabled={isLost} onClick={() => void forget(browser)}>
+              {browserWords.forget(browser.name)}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Button disabled={isLost} onClick={() => void remember()}>
+        {browserWords.remember}
+      </Button>
+      <ErrorText text={problem} />
+    </>
+  );
+}
+
+/** `Firefox on Linux`: enough for an owner to tell browsers apart. */
+export function browserName(userAgent: string): string {
+  const find = (names: readonly (readonly [pattern: RegExp, name: string])[], other: string) =>
+    names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? other;
+  return browserWords.name(
+    find(BROWSERS, browserWords.otherBrowser),
+    find(SYSTEMS, browserWords.otherSystem),
+  );
+}
+
+/** Most user agents also name other browsers, so the order matters. */
+const BROWSERS = [
+  [/Electron\//, browserWords.desktop],
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const;
+
+const SYSTEMS = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS/, 'macOS'],
+  [/Linux/, 'Linux'],
+] as const;

@@ -1,5 +1,5 @@
-import type { NoProviderCause } from '#shared/condition.ts';
 import type { ReactNode } from 'react';
+import type { NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';

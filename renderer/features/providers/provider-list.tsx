@@ -109,11 +109,7 @@ interface ProviderRowProps {
 }
 
 /** A machine's row, which is a link as a whole. */
-const ProviderRow = memo(function ProviderRow({
-  entry,
-  index,
-  serverNow,
-}: ProviderRowProps) {
+const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: ProviderRowProps) {
   const { provider, standing, note } = entry;
   const { tone, means, what } = providerWords(standing, serverNow);
   const again = isRechecked(provider, standing);

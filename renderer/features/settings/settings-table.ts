@@ -2,7 +2,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { SettingChoice, SettingsView, SettingView } from '#shared/settings.ts';
 import { t } from '../../text/t.ts';
 
-export interface Choice extends SettingChoice {
+interface Choice extends SettingChoice {
   readonly label: string;
 }
 

@@ -1,8 +1,10 @@
-import { type ReactNode, type RefObject, useRef } from 'react';
-import type { AgentView } from '#shared/agent.ts';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import type { AgentProblem, AgentView, AgentWish } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
@@ -11,12 +13,10 @@ import { useWindow } from '../../window-context.ts';
 import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine, localUrlOf } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
-import { OwnProblems, ToolProblems } from './agent-problems.tsx';
 import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
-import { ModeActions } from './mode-actions.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 
 const READING_OPTIONS = {
@@ -135,4 +135,128 @@ function Frame({ words, title, actions, children }: FrameProps) {
       {children}
     </section>
   );
+}
+
+interface ModeActionsProps {
+  readonly view: AgentView;
+  /** Called when a mode was accepted; its button disappears. */
+  readonly onTaken: () => void;
+  /** Further buttons. */
+  readonly children: ReactNode;
+}
+
+function ModeActions({ view, onTaken, children }: ModeActionsProps) {
+  const { agent } = useWindow();
+  const [isBusy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const note = modeNote(view);
+
+  const choose = async ({ wish, done }: ModeAction): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    const refusal = await agent.setMode(wish);
+    setBusy(false);
+    setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
+    if (!refusal) onTaken();
+  };
+
+  return (
+    <div className="mode-actions">
+      {modeActions(view).map((action) => (
+        <ControlButton
+          key={action.wish}
+          aria-disabled={isBusy || undefined}
+          onClick={() => void choose(action)}
+        >
+          {action.word}
+          <span className="unseen">{modes.of}</span>
+        </ControlButton>
+      ))}
+      {children}
+      {note !== null && <p className="quiet">{note}</p>}
+      <output className="unseen">{outcome?.said ?? ''}</output>
+      <ErrorText text={outcome?.error ?? null} />
+    </div>
+  );
+}
+
+/** A mode that the owner can choose now. */
+interface ModeAction {
+  readonly wish: AgentWish;
+  readonly word: string;
+  readonly done: string;
+}
+
+const { modes } = t.thisMachine;
+const RESUME: ModeAction = { wish: 'on', ...modes.on };
+const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
+const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
+
+/** The modes that would change something; none while the agent is leaving. */
+export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
+  if (mode === 'leaving') return [];
+  switch (wish) {
+    case 'on':
+      return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];
+    case 'drained':
+      return mode === 'draining' ? [RESUME, PAUSE] : [RESUME];
+    case 'paused':
+      return [RESUME];
+  }
+}
+
+export function modeNote({ owner: { mode, wish } }: AgentView): string | null {
+  if (mode === 'on') return modes.both;
+  return mode === 'draining' && wish !== 'paused' ? modes.pause : null;
+}
+
+/** The agent's own problems, which prevent requests. */
+function OwnProblems({ view }: { readonly view: AgentView }) {
+  return <Problems problems={agentProblems(view).own} />;
+}
+
+function ToolProblems({ view }: { readonly view: AgentView }) {
+  const { tools } = agentProblems(view);
+  if (tools.length === 0) return null;
+  return (
+    <details className="agent-tools">
+      <summary>{t.thisMachine.problems.tools(tools.length)}</summary>
+      <Problems problems={tools} />
+    </details>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <ul className="agent-problems">
+      {problems.map(({ tool, tried, happened, remedy }) => (
+        <li key={`${tool} ${tried} ${happened}`}>
+          <strong>{sentence(happened)}</strong> {sentence(remedy)}
+          <span className="agent-tried">{t.thisMachine.problems.tried(tool, tried)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the agent']);
+
+/**
+ * Separates the problems of the agent's own parts, which prevent requests, from those of drivers and their tools, with
+ * which the machine may serve.
+ */
+export function agentProblems({ problems }: Pick<AgentView, 'problems'>) {
+  const isOwn = ({ tool }: AgentProblem): boolean => OWN_PARTS.has(tool);
+  return {
+    own: problems.filter(isOwn),
+    tools: problems.filter((problem) => !isOwn(problem)),
+  };
+}
+
+/** Makes a phrase a sentence: capital letter, full stop. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  const whole = /[.!?…]$/.test(trimmed) || trimmed === '' ? trimmed : `${trimmed}.`;
+  return whole.charAt(0).toUpperCase() + whole.slice(1);
 }
