@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import {
   type BodyReader,
@@ -14,7 +14,6 @@ import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/protocols/c
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/protocols/json-members.ts';
 import { createFramer } from '../../../main/gateway/protocols/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
-import { watchParsing } from './parsing.ts';
 
 const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
 const RELAYED = { ...PLAN, mode: 'relay' } as const;
@@ -280,3 +279,34 @@ test('an answer with too many fields is refused, wherever they are', () => {
     expect(assembly.result()).toBeNull();
   }
 });
+
+/** What was given to `JSON.parse` and `JSON.stringify`, at the most in one call. */
+interface ParsingSeen {
+  /** Brackets, commas and colons of the text that had most of them. */
+  marks: number;
+  chars: number;
+}
+
+/** Watches all parsing and writing of JSON until the test is over. */
+function watchParsing(): ParsingSeen {
+  const { parse, stringify } = JSON;
+  const seen: ParsingSeen = { marks: 0, chars: 0 };
+  const note = (text: unknown) => {
+    if (typeof text !== 'string') return;
+    seen.chars = Math.max(seen.chars, text.length);
+    // A shorter one cannot have more.
+    if (text.length > seen.marks)
+      seen.marks = Math.max(seen.marks, text.match(/[[{,:]/g)?.length ?? 0);
+  };
+  JSON.parse = (text: string, ...more: never[]): unknown => {
+    note(text);
+    return parse(text, ...more);
+  };
+  JSON.stringify = (value: unknown, ...more: never[]): string => {
+    const text = stringify(value, ...more);
+    note(text);
+    return text;
+  };
+  onTestFinished(() => void Object.assign(JSON, { parse, stringify }));
+  return seen;
+}
