@@ -1,21 +1,323 @@
-import type { DoctorReport, GpuFigures } from '#shared/agent.ts';
-import { createAvailabilityMonitor } from './availability/monitor.ts';
-import type { OwnerWish } from './availability/policy.ts';
-import { createChangeMonitor } from './change-monitor.ts';
 import {
-  type AgentDeps,
-  type AgentRuntimeState,
-  createComponents,
-  openPorts,
-} from './components.ts';
-import { selfCheck } from './doctor/self-check.ts';
-import { enginePlace, type EngineSettings } from './engines/addresses.ts';
-import { gpuFigures } from './record.ts';
+  AGENT_PORTS,
+  type AgentView,
+  type DoctorReport,
+  type GatewayVerdict,
+  type GpuFigures,
+} from '#shared/agent.ts';
+import type { AgentRecord } from '#shared/provider.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
+import type { Clock } from '../platform/clock.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
+import {
+  type Availability,
+  createAvailability,
+  createAvailabilityMonitor,
+  type OwnerMode,
+  type OwnerWish,
+} from './availability/availability.ts';
+import type { HostActivity } from './availability/host-activity.ts';
+import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
+import { createChangeMonitor } from './change-monitor.ts';
+import { runChecks } from './doctor/doctor.ts';
+import { enginePlace, type EnginePlace, type EngineSettings } from './engines/detect.ts';
+import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import { problemsOf } from './problems.ts';
+import { agentRecord, gpuFigures } from './record.ts';
 import type { Configured } from './registration/choose-registry.ts';
-import type { Registration } from './registration/registration.ts';
-import { createPortRetry } from './server/port-retry.ts';
-import type { AgentAddress, AgentPort } from './server/server.ts';
-import { type AgentView, viewOf } from './view.ts';
+import type { OwnRegistry } from './registration/link.ts';
+import { untilReady } from './registration/readiness.ts';
+import { createRegistration, type Registration } from './registration/registration.ts';
+import type { RegistrationView } from './registration/session.ts';
+import { type Counters, createCounters } from './server/counters.ts';
+import { closedError } from './server/errors.ts';
+import { createInference, type EngineTarget, type Inference } from './server/inference.ts';
+import {
+  type AgentAddress,
+  type AgentPort,
+  type AgentServer,
+  createAgentServer,
+  createPortRetry,
+  healthBody,
+  proofBody,
+} from './server/server.ts';
+import { createEnrollmentFile } from './storage/enrollment-file.ts';
+import { type AgentIdentity, openIdentity } from './storage/identity.ts';
+import type { FileWarning } from './storage/secret-file.ts';
+import { createSequence } from './storage/sequence.ts';
+import { readingsText } from './telemetry/gpu-device.ts';
+import type { TelemetryWatch } from './telemetry/telemetry.ts';
+
+/** Read on each use: settings change while the agent runs. */
+interface AgentSettings {
+  readonly heartbeatMs: number;
+  readonly region: string | null;
+  /** Further names that are accepted in a `Host` header. */
+  readonly allowedHosts: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly maxBodiesInFlightBytes: number;
+  readonly rules: OwnerRules;
+}
+
+export interface AgentDeps {
+  readonly dataDirectory: string;
+  readonly version: string;
+  /** As in `process.platform`. */
+  readonly platform: string;
+  readonly address: AgentAddress;
+  /** Set by the owner; null: the agent searches for one. */
+  readonly engineUrl: string | null;
+  /** Of the engine at `engineUrl`. */
+  readonly engineApiKey: string | null;
+  readonly registryUrl: string | null;
+  /** Other gateways of the same pool. */
+  readonly otherRegistryUrls: readonly string[];
+  readonly enrollToken: string | null;
+  readonly settings: () => AgentSettings;
+  /** Rules that the environment sets, so that they cannot be changed while the program runs. */
+  readonly heldRules: readonly OwnerRuleKey[];
+  /** The registry of this process; null if there is none. */
+  readonly ownRegistry: OwnRegistry | null;
+  /** Ports of this program's other parts, which are never tried as an engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly telemetry: TelemetryWatch;
+  readonly hostActivity: HostActivity;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  /** For tests; the engines' usual ports otherwise. */
+  readonly enginePorts?: readonly number[];
+}
+
+/** Mutable state shared by the agent's components. */
+interface AgentRuntimeState {
+  address: AgentAddress;
+  ports: readonly AgentPort[];
+  engine: EnginePlace;
+  isLeaving: boolean;
+}
+
+interface AgentComponents {
+  readonly identity: AgentIdentity;
+  /** About the agent's files, for the owner. */
+  readonly warnings: readonly FileWarning[];
+  readonly counters: Counters;
+  readonly availability: Availability;
+  readonly engines: EngineWatch;
+  readonly inference: Inference;
+  readonly registration: Registration;
+  readonly server: AgentServer;
+  mode(): OwnerMode;
+  uptimeS(): number;
+  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
+  record(isGoodbye: boolean): AgentRecord;
+}
+
+/** Callbacks of the components. */
+interface AgentListeners {
+  /** The view has changed, and possibly the record. */
+  readonly changed: () => void;
+  /** The number of running requests has changed. */
+  readonly flightChanged: () => void;
+}
+
+/** Concurrent requests; an engine queues far fewer. */
+const MAX_IN_FLIGHT = 256;
+
+/** Nothing runs yet. */
+function createComponents(
+  deps: AgentDeps,
+  runtime: AgentRuntimeState,
+  listeners: AgentListeners,
+): AgentComponents {
+  const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
+  const startedTicks = clock.ticks();
+  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
+  const file = createEnrollmentFile(dataDirectory, clock, platform);
+  const enrolled = file.load();
+  const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
+  const counters = createCounters(dataDirectory, { clock, log });
+  const availability = createAvailability(
+    { ...deps, rules: () => settings().rules },
+    listeners.changed,
+  );
+  const engines = createEngineWatch({
+    http,
+    clock,
+    ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
+    ...runtime.engine,
+    arePathsAllowed: false,
+    changed() {
+      if (engines.isStuck()) inference.endUnanswered();
+      listeners.changed();
+    },
+  });
+  const mode = () => availability.mode(inference.inFlight());
+  const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
+  const record = (isGoodbye: boolean) =>
+    agentRecord(telemetry.read(), engines.engine(), {
+      mode: isGoodbye ? 'leaving' : mode().mode,
+      inFlight: inference.inFlight(),
+      ...counters.view(),
+      region: settings().region,
+      agentVersion: deps.version,
+      agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
+      uptimeS: uptimeS(),
+    });
+  const inference = createInference({
+    ...deps,
+    counters,
+    maxBodyBytes: () => settings().maxBodyBytes,
+    // Bodies are forwarded unchanged.
+    bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
+    maxInFlight: MAX_IN_FLIGHT,
+    engine: () => targetOf(engines),
+    closed: () => closedNow(runtime.isLeaving, mode()),
+    onInFlight: listeners.flightChanged,
+    // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
+    onTrouble: () => engines.look(),
+    isStuck: () => engines.isStuck(),
+  });
+  const registration = createRegistration({
+    ...deps,
+    identity,
+    record,
+    untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
+    sequence: createSequence(dataDirectory, log),
+    file,
+    saved: enrolled.enrolment,
+    own: deps.ownRegistry,
+    configured: deps,
+    heartbeatMs: () => settings().heartbeatMs,
+    onChange: listeners.changed,
+  });
+  const hostNames = () => {
+    const { hostname, tailnet } = telemetry.read();
+    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
+  };
+  const healthFacts = () => ({ identity, engine: engines.engine(), record: record(false) });
+  const server = createAgentServer({
+    access: { hostNames, tokenDigests: () => registration.tokenDigests() },
+    inference,
+    health: {
+      full: (nonce) => healthBody(healthFacts(), nonce),
+      proof: (nonce) => proofBody(healthFacts(), nonce),
+    },
+    clock,
+    log,
+  });
+  const base = { identity, warnings, counters, availability };
+  return { ...base, engines, inference, registration, server, mode, uptimeS, record };
+}
+
+function openPorts({ ports }: AgentRuntimeState): readonly number[] {
+  return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+}
+
+function targetOf(engines: EngineWatch): EngineTarget | null {
+  const [address, view] = [engines.address(), engines.engine()];
+  if (address === null || view === null) return null;
+  const { origin, authorization } = address;
+  return { origin, basePath: view.baseUrl.slice(origin.length), authorization };
+}
+
+function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
+  if (isLeaving) return closedError('leaving', []);
+  return mode === 'on' ? null : closedError(mode, reasons);
+}
+
+interface ViewFacts {
+  readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
+  readonly unjudgeable: readonly OwnerRuleKey[];
+}
+
+function viewOf(
+  parts: AgentComponents,
+  { address, ports, engine: place, isLeaving }: AgentRuntimeState,
+  { deps, unjudgeable }: ViewFacts,
+): AgentView {
+  const { engines, availability, warnings } = parts;
+  const record = parts.record(false);
+  const registry = parts.registration.view();
+  const engine = engines.engine();
+  const reading = deps.telemetry.read();
+  const { host } = address;
+  const isLoopbackOnly = isLoopbackHost(host);
+  const own = problemsOf({
+    host,
+    isLoopbackOnly,
+    ports,
+    registry,
+    warnings,
+    engineUrlFault: place.fault,
+  });
+  const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
+  return {
+    id: parts.identity.id,
+    version: deps.version,
+    uptimeS: Math.floor(parts.uptimeS()),
+    owner: {
+      wish: availability.wish(),
+      rules: availability.rules(),
+      ...(isLeaving ? LEAVING : parts.mode()),
+      heldRules: deps.heldRules,
+      unjudgeable,
+    },
+    server: { host, ports, url: record.agent_url },
+    registry,
+    engine,
+    engines: engines.engines(),
+    record,
+    gpuReadings: reading.gpus.devices.map(readingsText),
+    inFlight: parts.inference.inFlight(),
+    useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
+    problems: [...own, ...reading.problems],
+  };
+}
+
+const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
+
+/** Checks the running agent of this process, rather than what its files describe. */
+function selfCheck(
+  { identity, registration }: AgentComponents,
+  runtime: AgentRuntimeState,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
+): Promise<DoctorReport> {
+  const { http, clock, telemetry, otherPorts } = deps;
+  const view = registration.view();
+  const registryUrl = view.kind === 'joined' ? view.url : null;
+  return runChecks({
+    http,
+    clock,
+    telemetry,
+    engines: { ...runtime.engine, ownPorts: [...openPorts(runtime), ...otherPorts()] },
+    agent: {
+      isEnabled: true,
+      host: runtime.address.host,
+      ports: runtime.ports.map(({ port }) => port),
+      privateKey: identity.privateKey,
+      id: identity.id,
+      gatewayToken: registration.gatewayToken(),
+      registryUrl,
+      gatewayPorts: AGENT_PORTS,
+      taken: new Map(
+        runtime.ports.flatMap((port) =>
+          port.kind === 'failed' ? [[port.port, port.message]] : [],
+        ),
+      ),
+    },
+    gateway: verdictOf(view, registryUrl),
+  });
+}
+
+function verdictOf({ standing }: RegistrationView, url: string | null): GatewayVerdict | null {
+  return standing === null ? null : { url, ...standing.verification };
+}
 
 export interface Agent {
   /** Resolves once each port is bound or known to be taken; a taken port is not an error. */

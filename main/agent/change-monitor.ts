@@ -1,7 +1,7 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
-import type { AvailabilityMonitor } from './availability/monitor.ts';
+import type { AvailabilityMonitor } from './availability/availability.ts';
 import type { Log } from '../platform/log.ts';
 import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';

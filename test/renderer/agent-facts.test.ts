@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { problemsOf } from '../../main/agent/view.ts';
+import { problemsOf } from '../../main/agent/problems.ts';
 import {
   engineHealthText,
   engineName,

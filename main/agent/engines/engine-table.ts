@@ -1,8 +1,7 @@
 import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapters/engine-view.ts';
 import { decodeSpeed } from './adapters/metrics.ts';
-import { shownLocation } from './adapters/models.ts';
-import type { EngineAddress } from './adapters/probe.ts';
-import type { Found, EngineLook } from './detect.ts';
+import { type EngineAddress, shownLocation } from './adapters/probe.ts';
+import type { EngineLook, Found } from './detect.ts';
 
 /** The known engines, and which of them is served. */
 interface EngineTable {

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
-import { forward, type ForwardEdges } from './forward.ts';
-import { engineHeaders, requestedModel } from './headers.ts';
-import { createUnanswered } from './unanswered.ts';
+import { engineHeaders, forward, type ForwardEdges, requestedModel } from './forward.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
 export interface EngineTarget {
@@ -17,7 +16,7 @@ export interface EngineTarget {
   readonly authorization: string | null;
 }
 
-export interface InferenceDeps extends ForwardEdges {
+interface InferenceDeps extends ForwardEdges {
   readonly engine: () => EngineTarget | null;
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
@@ -246,5 +245,44 @@ function tooLarge(maxBodyBytes: number): AgentError {
     status: 413,
     code: 'body_too_large',
     message: `The body is over ${maxBodyBytes} bytes, which SWITCHYARD_MAX_BODY_BYTES allows.`,
+  };
+}
+
+/** A request that the engine has not begun to answer. */
+interface Waiting {
+  /** Aborts when the request is given up. */
+  readonly signal: AbortSignal;
+  /** The head of the answer has arrived, or the request is over. */
+  answered(): void;
+}
+
+/** The requests that the engine has not begun to answer. */
+interface UnansweredRequests {
+  add(): Waiting;
+  giveUp(): void;
+}
+
+/** The engine is checked after this time without an answer. */
+const QUIET_MS = 5000;
+
+/** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
+function createUnanswered(clock: Clock, onQuiet: () => void): UnansweredRequests {
+  const waiting = new Set<AbortController>();
+  return {
+    add() {
+      const controller = new AbortController();
+      waiting.add(controller);
+      const cancelTimer = clock.after(QUIET_MS, onQuiet);
+      return {
+        signal: controller.signal,
+        answered() {
+          waiting.delete(controller);
+          cancelTimer();
+        },
+      };
+    },
+    giveUp() {
+      for (const controller of waiting) controller.abort();
+    },
   };
 }

@@ -1,4 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AgentRecord } from '#shared/provider.ts';
+import { signHealth } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { markProved } from '../../platform/http/connections.ts';
@@ -6,7 +8,9 @@ import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { type CallerAccess, accessOf, type AccessRules } from './auth.ts';
+import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import type { AgentIdentity } from '../storage/identity.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
@@ -20,7 +24,7 @@ export type AgentPort =
   /** `message` says why, and what the owner can do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
-export interface AgentServerDeps {
+interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
   readonly health: HealthBodies;
@@ -29,7 +33,7 @@ export interface AgentServerDeps {
 }
 
 /** Bodies of `/health`; null for a malformed `nonce`. */
-export interface HealthBodies {
+interface HealthBodies {
   readonly full: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
   /** For callers without a token. */
   readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
@@ -204,4 +208,181 @@ function notFound(path: string): AgentError {
 function splitOnce(text: string, mark: string): readonly [string, string] {
   const at = text.indexOf(mark);
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+interface AccessRules {
+  /** Names of this machine, besides loopback names and the local address of the connection. */
+  readonly hostNames: () => readonly string[];
+  /** Digests of the tokens that gateways may send. */
+  readonly tokenDigests: () => readonly Buffer[];
+}
+
+const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
+/** Requests with these headers came from another machine, through a proxy on this one. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** Tells a gateway that its token was refused, not its caller's API key. */
+const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
+
+/** `stranger`: may only ask for a proof of this agent's identity. */
+type CallerAccess =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };
+
+/**
+ * Refuses a foreign `Host` (DNS rebinding), browser pages and a wrong token. Other machines without a token are
+ * strangers: a gateway sends its token only after the agent has proved its key.
+ */
+function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
+  const error = foreignSender(req, rules);
+  if (error !== null) return { kind: 'refused', error };
+  if (isAuthorized(req, rules)) return { kind: 'allowed' };
+  const hasToken = req.headers['x-gateway-token'] !== undefined;
+  return { kind: hasToken ? 'refused' : 'stranger', error: UNAUTHORIZED };
+}
+
+function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | null {
+  const host = req.headers.host ?? '';
+  if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
+    return {
+      status: 403,
+      code: 'host_not_allowed',
+      message: `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
+      headers: REFUSED_BY_AGENT,
+    };
+  }
+  if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {
+    return {
+      status: 403,
+      code: 'origin_not_allowed',
+      message: "Web pages may not call a machine's agent; call the gateway instead.",
+      headers: REFUSED_BY_AGENT,
+    };
+  }
+  return null;
+}
+
+const UNAUTHORIZED: AgentError = {
+  status: 401,
+  code: 'unauthorized',
+  message:
+    'This agent serves the gateway that it is enrolled with, and programs on its own machine. A gateway sends its token as X-Gateway-Token; if yours does, join this machine to it again.',
+  headers: REFUSED_BY_AGENT,
+};
+
+function isHostAllowed(host: string, localAddress: string, { hostNames }: AccessRules): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  if (LOOPBACK_NAME.test(name)) return true;
+  const literal = localAddress.replace(/^::ffff:/, '').toLowerCase();
+  if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
+  return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
+}
+
+function isAuthorized(
+  { headers, socket }: IncomingMessage,
+  { tokenDigests }: AccessRules,
+): boolean {
+  const token = headers['x-gateway-token'];
+  if (token === undefined) {
+    const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
+    return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
+  }
+  // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
+  return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
+}
+
+/** Linux may briefly use one of the default ports for an outgoing connection. */
+const RETRY_MS = 5000;
+
+interface PortRetry {
+  /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
+  watch(ports: readonly AgentPort[]): void;
+  stop(): void;
+}
+
+export function createPortRetry(
+  server: Pick<AgentServer, 'retry'>,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  /** Called when another port was bound. */
+  onBound: (ports: readonly AgentPort[]) => void,
+): PortRetry {
+  let cancel = () => {};
+  let stopped = false;
+
+  function retryLater(failed: number): void {
+    cancel();
+    if (!stopped && failed > 0) cancel = clock.after(RETRY_MS, () => void retry(failed));
+  }
+
+  async function retry(before: number): Promise<void> {
+    const ports = await server.retry();
+    const failed = failedOf(ports).length;
+    if (failed < before) {
+      log('info', 'agent_port_bound', { waiting: failed });
+      onBound(ports);
+    }
+    retryLater(failed);
+  }
+
+  return {
+    watch(ports) {
+      const failed = failedOf(ports);
+      for (const { port, message } of failed) log('warn', 'agent_port', { port, why: message });
+      retryLater(failed.length);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+function failedOf(ports: readonly AgentPort[]) {
+  return ports.filter((port) => port.kind === 'failed');
+}
+
+interface HealthFacts {
+  readonly identity: AgentIdentity;
+  readonly engine: EngineView | null;
+  readonly record: AgentRecord;
+}
+
+/** The proof of the agent's identity: no more than a gateway needs before it sends its token. */
+export function proofBody(
+  facts: HealthFacts,
+  nonce: string,
+): Readonly<Record<string, unknown>> | null {
+  const body = healthBody(facts, nonce);
+  if (body === null) return null;
+  const { status, id, signature, model } = body;
+  // The name of a loaded model is not disclosed.
+  return { status, id, signature, ...(model === null ? { model } : {}) };
+}
+
+/** Signs `nonce`, which is null if the request has none. Returns null for a malformed nonce. */
+export function healthBody(
+  { identity, engine, record }: HealthFacts,
+  nonce: string | null,
+): Readonly<Record<string, unknown>> | null {
+  const { id, privateKey } = identity;
+  const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
+  if (nonce !== null && signature === null) return null;
+  return {
+    // The agent's own status: `ok` whenever it answers, unless a model is still loading.
+    status: record.engine_health.status === 'loading' ? 'loading' : 'ok',
+    engine_health: record.engine_health,
+    model: loadedModel(engine, record),
+    gpu_count: record.gpu.count,
+    agent_version: record.agent_version,
+    uptime_s: record.uptime_s,
+    id,
+    ...(signature === null ? {} : { signature }),
+  };
+}
+
+/** Null if none is loaded, because the registry's test inference would otherwise load one. */
+function loadedModel(engine: EngineView | null, { current_model }: AgentRecord): string | null {
+  if (engine === null || engine.loaded?.length === 0) return null;
+  return current_model;
 }

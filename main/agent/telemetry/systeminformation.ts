@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import { marketedName } from './amd-json.ts';
+import { marketedName } from './amd.ts';
 import {
   type GpuCollector,
   type GpuDevice,
@@ -13,8 +13,7 @@ import {
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
-import { toolProblem } from './tool-paths.ts';
-import { runTool, type StartTool, type ToolEdges } from './tool-process.ts';
+import { runTool, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
 export const LIBRARY = 'systeminformation';
 

@@ -1,7 +1,6 @@
 import { sleep } from '../../platform/clock.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
-import { runFirst } from './tool-paths.ts';
-import type { ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges } from './tool-process.ts';
 
 export interface Tailnet {
   readonly hostname: string;

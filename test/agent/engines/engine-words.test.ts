@@ -6,7 +6,7 @@ import {
   parsePrometheus,
   sumOf,
 } from '../../../main/agent/engines/adapters/metrics.ts';
-import { shownLocation } from '../../../main/agent/engines/adapters/models.ts';
+import { shownLocation } from '../../../main/agent/engines/adapters/probe.ts';
 import { fixture } from '../fixture.ts';
 
 test.each([

@@ -1,64 +1,7 @@
-import type { AgentView } from '#shared/agent.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
-import type { OwnerRuleKey } from './availability/rules.ts';
-import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components.ts';
 import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
-import { type Problem, readingsText } from './telemetry/gpu-device.ts';
-
-export type { AgentView };
-
-interface ViewFacts {
-  readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
-  readonly unjudgeable: readonly OwnerRuleKey[];
-}
-
-export function viewOf(
-  parts: AgentComponents,
-  { address, ports, engine: place, isLeaving }: AgentRuntimeState,
-  { deps, unjudgeable }: ViewFacts,
-): AgentView {
-  const { engines, availability, warnings } = parts;
-  const record = parts.record(false);
-  const registry = parts.registration.view();
-  const engine = engines.engine();
-  const reading = deps.telemetry.read();
-  const { host } = address;
-  const isLoopbackOnly = isLoopbackHost(host);
-  const own = problemsOf({
-    host,
-    isLoopbackOnly,
-    ports,
-    registry,
-    warnings,
-    engineUrlFault: place.fault,
-  });
-  const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
-  return {
-    id: parts.identity.id,
-    version: deps.version,
-    uptimeS: Math.floor(parts.uptimeS()),
-    owner: {
-      wish: availability.wish(),
-      rules: availability.rules(),
-      ...(isLeaving ? LEAVING : parts.mode()),
-      heldRules: deps.heldRules,
-      unjudgeable,
-    },
-    server: { host, ports, url: record.agent_url },
-    registry,
-    engine,
-    engines: engines.engines(),
-    record,
-    gpuReadings: reading.gpus.devices.map(readingsText),
-    inFlight: parts.inference.inFlight(),
-    useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
-    problems: [...own, ...reading.problems],
-  };
-}
-
-const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
+import type { Problem } from './telemetry/gpu-device.ts';
 
 interface Circumstances {
   readonly host: string;

@@ -12,7 +12,7 @@ import {
   modeOf,
   type OwnerState,
   type OwnerWish,
-} from '../../../main/agent/availability/policy.ts';
+} from '../../../main/agent/availability/availability.ts';
 import {
   NO_RULES,
   type Observation,

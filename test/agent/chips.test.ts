@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chipFacts, CHIPS, normalised } from '../../../main/agent/chips/lookup.ts';
+import { chipFacts, CHIPS, normalised } from '../../main/agent/chips.ts';
 
 const hints = { memoryMb: null, gpuCores: null, computeCapability: null };
 
