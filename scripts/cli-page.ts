@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { type Command, optionText, synopsis } from '../main/cli/command.ts';
-import { EXIT_MEANINGS } from '../main/cli/outcome.ts';
+import { type Command, EXIT_MEANINGS, optionText, synopsis } from '../main/cli/command.ts';
 import { COMMANDS } from '../main/cli/table.ts';
 
 export const CLI_PAGE = join(import.meta.dirname, '../docs/cli.md');

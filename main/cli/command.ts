@@ -1,5 +1,3 @@
-import type { CommandOutcome } from './outcome.ts';
-
 /** One command of the table, from which help, completion, suggestions and docs/cli.md are made. */
 export interface Command {
   readonly name: string;
@@ -12,7 +10,7 @@ export interface Command {
   run(input: Input): Promise<CommandOutcome>;
 }
 
-export interface Argument {
+interface Argument {
   readonly name: string;
   /** `any`: any number of words, including none. Left out: exactly one word. */
   readonly times?: 'optional' | 'any';
@@ -39,7 +37,7 @@ export interface Input {
   readonly options: Readonly<Record<string, string | true>>;
 }
 
-export const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
+const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
 export const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
 
 export const optionsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
@@ -59,4 +57,44 @@ export function argumentText({ name, times, choices }: Argument): string {
 export function optionText({ name, short, value }: Option): string {
   const names = short === undefined ? `--${name}` : `-${short}, --${name}`;
   return value === undefined ? names : `${names} <${value}>`;
+}
+
+/** Exit codes (docs/cli.md#exit-codes). */
+export const EXIT = { done: 0, failed: 1, usage: 2, notRunning: 3 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'Done.',
+  1: 'The command failed, or found a problem. Standard error says why.',
+  2: 'The command line is wrong. Nothing was done.',
+  3: 'No gateway is running with this data directory.',
+};
+
+/** The result of a command, printed by the caller. */
+export type CommandOutcome =
+  | {
+      readonly kind: 'answer';
+      /** Printed by `--json`. */
+      readonly data: unknown;
+      readonly text: string;
+      readonly exitCode: ExitCode;
+    }
+  | { readonly kind: 'failed'; readonly message: string; readonly exitCode: ExitCode }
+  /** The command has printed everything itself. */
+  | { readonly kind: 'printed'; readonly exitCode: ExitCode };
+
+export function answer(
+  data: unknown,
+  text: string,
+  exitCode: ExitCode = EXIT.done,
+): CommandOutcome {
+  return { kind: 'answer', data, text, exitCode };
+}
+
+export function failed(
+  message: string,
+  exitCode: ExitCode = EXIT.failed,
+): Extract<CommandOutcome, { readonly kind: 'failed' }> {
+  return { kind: 'failed', message, exitCode };
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from './arguments.ts';
 
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',

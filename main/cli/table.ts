@@ -1,15 +1,21 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
-import { chat } from './chat.ts';
-import { type Command, JSON_OPTION, type Option } from './command.ts';
+import { chat, models } from './chat.ts';
+import {
+  answer,
+  type Command,
+  type CommandOutcome,
+  EXIT,
+  failed,
+  JSON_OPTION,
+  type Option,
+} from './command.ts';
 import { leave, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
-import { models } from './models.ts';
 import { openWindow } from './open.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';

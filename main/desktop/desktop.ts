@@ -1,6 +1,5 @@
 import type { AppApi } from './electron-api.ts';
-import { waitAfterCrashes } from './crash-start.ts';
-import { createCrashHandler } from './crashes.ts';
+import { createCrashHandler, waitAfterCrashes } from './crashes.ts';
 import { ACTION_SWITCH, startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menu-bar.ts';

@@ -1,6 +1,6 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import type { ClickedPlace } from './electron-api.ts';
-import type { MenuAction } from './menu-entry.ts';
+import type { MenuAction } from './menus.ts';
 
 type Item = MenuItemConstructorOptions;
 

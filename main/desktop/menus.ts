@@ -1,7 +1,10 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { WarmupState } from '#shared/status.ts';
 import { visible } from '#shared/visible.ts';
+import type { KeyPlace } from './keychain.ts';
+import type { LoginItemState } from './login-item.ts';
 import {
   describeServing,
   displayName,
@@ -10,8 +13,44 @@ import {
   type TrayFacts,
   type TrayShape,
 } from './serving-summary.ts';
-import type { MenuAction, MenuEntry } from './menu-entry.ts';
-import { type SystemState, systemEntries, updateEntries } from './system-menu.ts';
+import type { UpdateMeans, UpdateState } from './updates.ts';
+
+export type MenuAction =
+  | 'copy-base-url'
+  | 'open-window'
+  | 'open-settings'
+  | 'open-browser'
+  | 'join-gateway'
+  | 'pause'
+  | 'drain'
+  | 'resume'
+  | 'toggle-warmup'
+  | 'toggle-zero-spend'
+  | `reset ${UpstreamId}`
+  | 'toggle-login-item'
+  | 'toggle-terminal-command'
+  | 'toggle-key-place'
+  | 'toggle-keep-awake'
+  | 'toggle-update-checks'
+  | 'proceed-update'
+  | 'open-failed-machines'
+  | `configure ${UpstreamId}`
+  | 'open-logs'
+  | 'open-diagnostics'
+  | 'about'
+  | 'quit';
+
+type MenuEntry =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
+  | {
+      readonly kind: 'switch';
+      readonly text: string;
+      readonly action: MenuAction;
+      readonly on: boolean;
+      readonly enabled: boolean;
+    }
+  | { readonly kind: 'separator' };
 
 export interface TrayView {
   readonly shape: TrayShape;
@@ -19,7 +58,7 @@ export interface TrayView {
   readonly entries: readonly MenuEntry[];
 }
 
-export interface TrayState {
+interface TrayState {
   readonly facts: TrayFacts;
   readonly phase: 'running' | 'quitting';
   readonly system: SystemState;
@@ -173,4 +212,116 @@ export function menuTemplate(
 /** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
 function literal(text: string): string {
   return visible(text).replaceAll('&', '&&');
+}
+
+/** What the menu shows about the app on this system. */
+export interface SystemState {
+  readonly loginItem: LoginItemState;
+  /** Null if the package has installed the command. */
+  readonly hasTerminalCommand: boolean | null;
+  readonly keyPlace: KeyPlace;
+  readonly keepsAwake: boolean;
+  /** Null for a build without an update address. */
+  readonly updates: UpdatesView | null;
+}
+
+interface UpdatesView {
+  readonly means: Exclude<UpdateMeans, 'none'>;
+  readonly state: UpdateState;
+  readonly isAutomatic: boolean;
+}
+
+const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
+  on: 'Start at login',
+  off: 'Start at login',
+  'needs approval': 'Start at login (allow it in System Settings)',
+  disabled: 'Start at login (switched off in Task Manager)',
+};
+
+const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
+  keychain: 'Keep API keys in the keychain',
+  file: 'Keep API keys in the keychain',
+  'no keychain': 'Keep API keys in the keychain (none was found, they are in a file)',
+};
+
+/** The owner's switches other than those of routing. */
+function systemEntries(system: SystemState): readonly MenuEntry[] {
+  const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
+  const entries: MenuEntry[] = [
+    {
+      kind: 'switch',
+      text: LOGIN_TEXTS[loginItem],
+      action: 'toggle-login-item',
+      on: loginItem !== 'off',
+      enabled: true,
+    },
+    {
+      kind: 'switch',
+      text: 'Stay awake while requests run',
+      action: 'toggle-keep-awake',
+      on: keepsAwake,
+      enabled: true,
+    },
+    {
+      kind: 'switch',
+      text: KEY_TEXTS[keyPlace],
+      action: 'toggle-key-place',
+      on: keyPlace === 'keychain',
+      enabled: keyPlace !== 'no keychain',
+    },
+  ];
+  if (hasTerminalCommand !== null)
+    entries.push({
+      kind: 'switch',
+      text: 'Command "switchyard" in the terminal',
+      action: 'toggle-terminal-command',
+      on: hasTerminalCommand,
+      enabled: true,
+    });
+  return entries;
+}
+
+function updateEntries(updates: SystemState['updates']): readonly MenuEntry[] {
+  if (updates === null) return [];
+  return [
+    updateEntry(updates),
+    {
+      kind: 'switch',
+      text: 'Check for updates every day',
+      action: 'toggle-update-checks',
+      on: updates.isAutomatic,
+      enabled: true,
+    },
+  ];
+}
+
+function updateEntry({ means, state }: UpdatesView): MenuEntry {
+  const action = (text: string): MenuEntry => ({ kind: 'action', text, action: 'proceed-update' });
+  switch (state.kind) {
+    case 'idle':
+      return action('Check for updates');
+    case 'newest':
+      return action('Check for updates (this is the newest version)');
+    case 'failed':
+      return action(`Check for updates (last time: ${state.why.slice(0, 80)})`);
+    case 'checking':
+      return { kind: 'text', text: 'Checking for updates…' };
+    case 'available':
+      return means === 'install'
+        ? action(`Download version ${state.version}`)
+        : {
+            kind: 'text',
+            text: `Version ${state.version} is available: install it as you installed this one`,
+          };
+    case 'downloading':
+      return { kind: 'text', text: `Downloading version ${state.version}…` };
+    case 'installing':
+      return { kind: 'text', text: `Restarting into version ${state.version}…` };
+    case 'ready':
+      return action(`Restart into version ${state.version}`);
+    case 'waiting':
+      return action(`Version ${state.version} waits for running requests (do not wait)`);
+    default:
+      return assertNever(state, 'update state');
+  }
 }

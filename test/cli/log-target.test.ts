@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { logTarget, type StderrReader, stderrReaderOf } from '../../main/cli/log-target.ts';
+import { logTarget, type StderrReader, stderrReaderOf } from '../../main/cli/logs.ts';
 import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { postJson } from '../support/http.ts';

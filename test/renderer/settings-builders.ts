@@ -1,6 +1,6 @@
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { settingsView } from '../../main/config/settings-view.ts';
+import { settingsView } from '../../main/config/live-config.ts';
 import type { Field } from '../../renderer/features/settings/field.ts';
 import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 
