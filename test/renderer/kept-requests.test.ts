@@ -10,7 +10,7 @@ import {
   withNewest,
   withOlder,
 } from '../../renderer/features/requests/kept-requests.ts';
-import { pageOf } from '../../main/gateway/usage/request-pages.ts';
+import { pageOf } from '../../main/gateway/usage/queries.ts';
 import { NOW, request } from './builders.ts';
 
 /** Requests from one number up to another, newest first, all of them kept. */

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
+import type { StateFile } from '../../platform/state-file.ts';
 
 /** Control sessions: a page exchanges the one-time code in its address for a token. */
 export interface Sessions {
@@ -46,5 +48,92 @@ export function createSessions(clock: Clock): Sessions {
       return issue(sessions, SESSION_MS);
     },
     isSession: (token) => isSecretShaped(token) && isOneOf(token, valid(sessions)),
+  };
+}
+
+/** A browser that is remembered and keeps control. */
+interface Browser {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly seenAt: number;
+}
+
+/** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */
+export interface Browsers {
+  /** The token is returned once; only its digest is stored. */
+  remember(name: string): Promise<{ readonly id: string; readonly token: string }>;
+  isRemembered(token: string): boolean;
+  list(): readonly Browser[];
+  /** False if no browser has this id. Resolves once the change is on disk. */
+  forget(id: string): Promise<boolean>;
+}
+
+const schema = z.strictObject({
+  version: z.literal(1),
+  browsers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      digest: z.string().length(64),
+      createdAt: z.int(),
+      seenAt: z.int(),
+    }),
+  ),
+});
+
+const MAX_BROWSERS = 50;
+const MAX_NAME_LENGTH = 80;
+const UNUSED_MS = 90 * 86_400_000;
+/** A page calls several times a minute; its last use is written at most this often. */
+const SEEN_MS = 3_600_000;
+
+export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile): Browsers {
+  const known = new Map<string, { about: Browser; readonly digest: Buffer }>();
+  const file = keep(() => ({
+    version: 1,
+    browsers: [...known.values()].map(({ about, digest }) => ({
+      ...about,
+      digest: digest.toString('hex'),
+    })),
+  }));
+  for (const { digest, ...about } of schema.safeParse(file.load()).data?.browsers ?? []) {
+    known.set(about.id, { about, digest: Buffer.from(digest, 'hex') });
+  }
+
+  const current = () =>
+    [...known.values()].filter(({ about }) => clock.now() - about.seenAt < UNUSED_MS);
+  const write = () => {
+    file.changed();
+    return file.flush();
+  };
+  return {
+    async remember(name) {
+      const token = newSecret();
+      const id = `brw_${newSecret().slice(0, 16)}`;
+      const now = clock.now();
+      const about = { id, name: name.slice(0, MAX_NAME_LENGTH), createdAt: now, seenAt: now };
+      known.set(id, { about, digest: digestOf(token) });
+      const oldest = known.keys().next();
+      if (known.size > MAX_BROWSERS && !oldest.done) known.delete(oldest.value);
+      await write();
+      return { id, token };
+    },
+    isRemembered(token) {
+      if (known.size === 0 || !isSecretShaped(token)) return false;
+      const found = current().find(({ digest }) => isOneOf(token, [digest]));
+      if (found === undefined) return false;
+      if (clock.now() - found.about.seenAt >= SEEN_MS) {
+        found.about = { ...found.about, seenAt: clock.now() };
+        file.changed();
+      }
+      return true;
+    },
+    list: () => current().map(({ about }) => about),
+    async forget(id) {
+      if (!known.delete(id)) return false;
+      await write();
+      return true;
+    },
   };
 }

@@ -5,12 +5,11 @@ import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
+import type { BudgetAt, KeyLimitAt } from '../usage/limits.ts';
 import type { StatsView } from './counters.ts';
-import { type Family, family, histogramFamily, type Point } from './exposition.ts';
-import { type MoneyFigures, moneyFamilies } from './money-families.ts';
-import { OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
+import { type Histogram, OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 
-export interface Figures extends MoneyFigures {
+interface Figures extends MoneyFigures {
   readonly version: string;
   readonly inFlight: StatsView['inFlight'];
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
@@ -271,4 +270,146 @@ function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
     each('temperature_celsius', 'Temperature', (at) => at.temperature_c),
     each('power_watts', 'Power drawn', (at) => at.power_w),
   ];
+}
+
+/** A sample without a value (null) is left out. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | null;
+  /** Added to the family's name, for the samples of a histogram. */
+  readonly suffix?: '_bucket' | '_sum' | '_count';
+}
+
+export interface Family {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+type Point = readonly [labels: Readonly<Record<string, string>>, value: number | null];
+
+function family(
+  type: 'counter' | 'gauge',
+  name: string,
+  help: string,
+  points: readonly Point[],
+): Family {
+  return { name, type, help, samples: points.map(([labels, value]) => ({ labels, value })) };
+}
+
+function histogramFamily(
+  name: string,
+  help: string,
+  series: readonly (readonly [labels: Readonly<Record<string, string>>, histogram: Histogram])[],
+): Family {
+  const samples = series.flatMap(([labels, histogram]): Sample[] => {
+    const counts = histogram.cumulative();
+    const bounds = [...histogram.bounds.map(String), '+Inf'];
+    return [
+      ...bounds.map((le, index) => ({
+        labels: { ...labels, le },
+        value: counts[index] ?? 0,
+        suffix: '_bucket' as const,
+      })),
+      { labels, value: histogram.sum(), suffix: '_sum' },
+      { labels, value: counts.at(-1) ?? 0, suffix: '_count' },
+    ];
+  });
+  return { name, type: 'histogram', help, samples };
+}
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The Prometheus text format 0.0.4; a family without samples is left out. */
+export function exposition(families: readonly Family[]): string {
+  return families.map(familyText).join('');
+}
+
+function familyText({ name, type, help, samples }: Family): string {
+  const lines = samples.flatMap(({ labels, value, suffix = '' }) =>
+    value === null ? [] : [`${name}${suffix}${labelText(labels)} ${value}\n`],
+  );
+  if (lines.length === 0) return '';
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`,
+  );
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+}
+
+interface MoneyFigures {
+  readonly status: StatusReport;
+  readonly traffic: TrafficView;
+  readonly budgetsOf: (id: UpstreamId) => readonly BudgetAt[];
+  readonly keyLimits: readonly KeyLimitAt[];
+  readonly currency: string;
+}
+
+const IN_CURRENCY = 'in the currency of switchyard_currency_info';
+const UNIT_NANO = 1e9;
+
+/** The local pool costs nothing in the gateway's accounting. */
+const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
+
+/** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
+function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
+  const budgets = PAID.flatMap((upstream) =>
+    limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
+  );
+  const eachBudget = (name: string, help: string, nanoOf: (at: BudgetAt) => number) => {
+    const points = budgets.map(({ upstream, ...at }): Point => [
+      { upstream, period: at.period },
+      nanoOf(at) / UNIT_NANO,
+    ]);
+    return family('gauge', `switchyard_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
+  };
+  const spent = PAID.map((upstream): Point => [
+    { upstream },
+    traffic.upstreams[upstream].spentNano / UNIT_NANO,
+  ]);
+  return [
+    family('counter', 'switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
+    family(
+      'counter',
+      'switchyard_saved_total',
+      `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
+      [[{}, traffic.savedNano / UNIT_NANO]],
+    ),
+    eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
+    eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
+    family(
+      'gauge',
+      'switchyard_budget_spent_ratio',
+      'Share of the budget that is spent; of two budgets, the one with the larger share.',
+      status.upstreams.map(({ id, budget }): Point => [
+        { upstream: id },
+        budget === undefined ? null : spentShare(budget),
+      ]),
+    ),
+    family(
+      'gauge',
+      'switchyard_key_limit_used_ratio',
+      'Share of a limit of a key that is used.',
+      limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
+        { key, type: of, period },
+        used / limit,
+      ]),
+    ),
+    family('gauge', 'switchyard_currency_info', 'Always 1, with the currency of all amounts.', [
+      [{ currency: limits.currency }, 1],
+    ]),
+  ];
+}
+
+/** A budget of zero is used up. */
+function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
+  return limit === 0 ? 1 : spent / limit;
 }

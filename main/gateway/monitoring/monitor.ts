@@ -8,29 +8,33 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
+import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
+import { createHealthCheck } from '../routing/health-check-routes.ts';
+import { createWedgeWatch, type WedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
+import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
+import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import {
   createLatencies,
+  createOutcomes,
   createStats,
   type Latencies,
   type Stats,
-  createOutcomes,
 } from './counters.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
-import { createTraffic, type TrafficCounts } from './traffic.ts';
 import { createRequestReader, type RequestReader } from './request-reader.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import type { Sightings } from './sightings.ts';
+import { createSightings, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
+import { createTraffic, type TrafficCounts } from './traffic.ts';
 
-export interface MonitorDeps {
+interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -178,4 +182,49 @@ function createCounting(
   const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
   const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
   return { budgets, keyLimits, usage };
+}
+
+interface ChecksDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+}
+
+interface Checks {
+  readonly sightings: Sightings;
+  readonly healthChecks: HealthChecks;
+  readonly wedges: WedgeWatch;
+  readonly stopChecks: () => void;
+}
+
+/** The checks of open circuits, those of silent engines, and those for the window. */
+export function createChecks(
+  deps: ChecksDeps,
+  { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
+  remotes: () => readonly RemoteUpstream[],
+): Checks {
+  const { clock, config, pickLocal } = deps;
+  const isOn = () => config().routing.healthChecks;
+  const checkHealth = createHealthCheck({ ...deps, circuits, remotes });
+  const sightings = createSightings({
+    clock,
+    isOn,
+    checkHealth,
+    healthAt: (id) => circuits.at(id).breaker.health,
+    inFlightAt: (id) => stats.inFlightAt(id),
+    isPool: () => pickLocal().kind === 'tier',
+    onChange: () => feed.changed(),
+  });
+  const check = (id: string) => sightings.check(id);
+  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
+  return {
+    sightings,
+    healthChecks,
+    wedges: createWedgeWatch({ clock, isOn, check: () => checkHealth('local') }),
+    stopChecks() {
+      healthChecks.stop();
+      sightings.watched(false);
+    },
+  };
 }

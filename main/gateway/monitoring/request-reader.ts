@@ -1,7 +1,7 @@
 import type { RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import { pageOf } from '../usage/request-pages.ts';
+import { pageOf } from '../usage/queries.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 
 /** Reads the stored requests, which are more than the live feed shows. */

@@ -1,11 +1,11 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { WARNED_SHARE } from '#shared/usage.ts';
 import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
-import { createPeriodSums, type Period, PERIODS, type PeriodSum } from './period-sums.ts';
-import type { UsageBefore } from './messages.ts';
+import type { PeriodSum, UsageBefore } from './messages.ts';
 
 /** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
 export interface BudgetAt {
@@ -173,4 +173,68 @@ function passedBy(amount: number, used: number, limit: number): 'limit' | 'share
   const passes = (mark: number) => used >= mark && used - amount < mark;
   if (passes(limit)) return 'limit';
   return passes(WARNED_SHARE * limit) ? 'share' : null;
+}
+
+const PERIODS = ['day', 'month'] as const;
+
+type Period = (typeof PERIODS)[number];
+
+/** A sum for each name, over the current day and the current month by this machine's clock. */
+interface PeriodSums {
+  add(name: string, amount: number): void;
+  of(name: string, period: Period): number;
+  /** When the next period begins, in wall-clock milliseconds. */
+  endsAt(period: Period): number;
+}
+
+const START_OF = { day: dayOf, month: monthOf } as const;
+/** Leads from the start of a period to some time in the next one. */
+const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
+
+function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): PeriodSums {
+  const sums = new Map(before.map(({ name, day, month }) => [name, { day, month }]));
+  let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
+
+  /** Most calls end here: a month ends together with a day. */
+  function isCurrent(): boolean {
+    const now = clock.now();
+    return now >= current.day.from && now < current.day.to;
+  }
+
+  function renew(): void {
+    if (isCurrent()) return;
+    const now = clock.now();
+    const next = { day: boundsAt('day', now), month: boundsAt('month', now) };
+    for (const period of PERIODS) {
+      if (next[period].from === current[period].from) continue;
+      for (const sum of sums.values()) sum[period] = 0;
+    }
+    current = next;
+  }
+
+  return {
+    add(name, amount) {
+      renew();
+      const sum = sums.get(name);
+      if (sum === undefined) {
+        sums.set(name, { day: amount, month: amount });
+        return;
+      }
+      sum.day += amount;
+      sum.month += amount;
+    },
+    of(name, period) {
+      renew();
+      return sums.get(name)?.[period] ?? 0;
+    },
+    endsAt(period) {
+      renew();
+      return current[period].to;
+    },
+  };
+}
+
+function boundsAt(period: Period, now: number): { readonly from: number; readonly to: number } {
+  const from = START_OF[period](now);
+  return { from, to: START_OF[period](from + LATER_MS[period]) };
 }

@@ -1,15 +1,20 @@
-import { type UpstreamId, HOSTED_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type { HistoryRange, Tokens, UsageFigures, UsageHistory } from '#shared/usage.ts';
+import type {
+  HistoryMachine,
+  HistoryPoint,
+  HistoryRange,
+  Tokens,
+  UsageFigures,
+  UsageHistory,
+} from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets, KeyLimits } from './limits.ts';
-import { reportOf } from './history-report.ts';
-import type { HistoryRows } from './messages.ts';
-import { MAX_REQUESTS } from './queries.ts';
-import { queryOf } from './spans.ts';
+import type { HistoryQuery, HistoryRows } from './messages.ts';
+import { MAX_REQUESTS, queryOf } from './queries.ts';
 import type { UsageStore } from './store.ts';
 import { createTally, minuteOf, NO_USAGE } from './tally.ts';
 
@@ -242,4 +247,51 @@ function costNano({ input, output, cached }: Tokens, price: Price): number {
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;
   return Math.round(sum * 1000);
+}
+
+/** The query results in the form of the report. */
+export function reportOf(
+  found: HistoryRows,
+  { from, stepMs }: HistoryQuery,
+): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
+  return {
+    from,
+    stepMs,
+    points: pointsOf(found),
+    machines: machinesOf(found),
+    parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
+      isUpstreamId(upstream)
+        ? [{ upstream, provider: provider || null, model: model || null, figures }]
+        : [],
+    ),
+    keys: found.keys,
+    today: found.today,
+    thisMonth: found.thisMonth,
+  };
+}
+
+function machinesOf({ machines }: HistoryRows): readonly HistoryMachine[] {
+  const byMachine = Object.entries(Object.groupBy(machines, ({ provider }) => provider));
+  const callsOf = ([provider, rows = []]: (typeof byMachine)[number]) =>
+    provider === '' ? -1 : rows.reduce((sum, { figures }) => sum + figures.calls, 0);
+  return byMachine
+    .toSorted((a, b) => callsOf(b) - callsOf(a))
+    .map(([provider, rows = []]) => ({
+      provider: provider || null,
+      points: rows.map(({ at, figures }) => ({ at, figures })),
+    }));
+}
+
+function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
+  const byTime = new Map<number, HistoryPoint>();
+  for (const { at, upstream, figures } of points) {
+    const point = byTime.get(at) ?? { at, figures: NO_USAGE, upstreams: {} };
+    byTime.set(
+      at,
+      upstream === ''
+        ? { ...point, figures }
+        : { ...point, upstreams: { ...point.upstreams, [upstream]: figures } },
+    );
+  }
+  return [...byTime.values()];
 }

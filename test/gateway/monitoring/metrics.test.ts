@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exposition, type Family } from '../../../main/gateway/monitoring/exposition.ts';
+import { exposition, type Family } from '../../../main/gateway/monitoring/metrics.ts';
 import { readExposition } from '../../support/exposition.ts';
 
 const FAMILY: Family = {

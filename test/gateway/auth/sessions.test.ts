@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBrowsers } from '../../../main/gateway/auth/browsers.ts';
+import { createBrowsers } from '../../../main/gateway/auth/sessions.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 /** A disk that both runs see. */
