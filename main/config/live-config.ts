@@ -22,17 +22,7 @@ export type Patched =
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
-export interface LiveConfig {
-  readonly current: () => Config;
-  /** Every value with its source, secrets masked. */
-  view(): SettingsView;
-  /** Why `patch` would refuse the tree now; null if it would not. */
-  check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null;
-  /** Makes all changes of the tree or none: writes them first, then puts them in force. */
-  patch(tree: unknown): Patched;
-  /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
-  keepSecretsIn(box: SecretBox | null): Patched;
-}
+export type LiveConfig = ReturnType<typeof createLiveConfig>;
 
 interface ConfigFiles {
   readonly directory: string;
@@ -46,7 +36,7 @@ export function createLiveConfig(
   loaded: LoadedConfig,
   { directory, hasNamedKeys, secretBox = null }: ConfigFiles,
   changed: (now: Config, before: Config) => void,
-): LiveConfig {
+) {
   let { config } = loaded;
   let box = secretBox;
   const sources = new Map<string, SettingSource>(loaded.sources);
@@ -70,9 +60,11 @@ export function createLiveConfig(
   }
 
   return {
-    current: () => config,
-    view: () => settingsView(config, sources),
-    keepSecretsIn(next) {
+    current: (): Config => config,
+    /** Every value with its source, secrets masked. */
+    view: (): SettingsView => settingsView(config, sources),
+    /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
+    keepSecretsIn(next: SecretBox | null): Patched {
       const before = box;
       box = next;
       const moved = ENTRIES.filter(({ path }) => sources.get(path) === (box ? 'file' : 'keychain'))
@@ -82,11 +74,13 @@ export function createLiveConfig(
       if (failure !== null) box = before;
       return failure ?? { kind: 'patched' };
     },
-    check(tree) {
+    /** Why `patch` would refuse the tree now; null if it would not. */
+    check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
       const plan = planned(tree);
       return plan.kind === 'refused' ? plan : null;
     },
-    patch(tree) {
+    /** Makes all changes of the tree or none: writes them first, then puts them in force. */
+    patch(tree: unknown): Patched {
       const plan = planned(tree);
       if (plan.kind === 'refused') return plan;
       const failure = write(plan.changes);

@@ -117,13 +117,10 @@ function demoEnvironment(
 }
 
 /** Breaks and heals the demo upstreams. */
-export interface Faults {
-  view(): Readonly<Record<UpstreamId, DemoFault>>;
-  set(id: UpstreamId, fault: DemoFault): Promise<void>;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** `changed` is called after each change. */
-function createFaults(engines: readonly DemoEngine[], changed: () => void): Faults {
+function createFaults(engines: readonly DemoEngine[], changed: () => void) {
   return {
     // There is one engine per id, which the type of fromEntries cannot express.
     view: () =>
@@ -131,7 +128,7 @@ function createFaults(engines: readonly DemoEngine[], changed: () => void): Faul
         UpstreamId,
         DemoFault
       >,
-    async set(id, fault) {
+    async set(id: UpstreamId, fault: DemoFault) {
       await engines.find((engine) => engine.id === id)?.setFault(fault);
       changed();
     },

@@ -14,15 +14,7 @@ import {
 } from './answers.ts';
 
 /** An engine with canned answers on a loopback socket, which can be broken and healed. */
-export interface DemoEngine {
-  readonly id: UpstreamId;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Such as `http://127.0.0.1:40123`; the same while the engine refuses connections. */
-  url(): string;
-  fault(): DemoFault;
-  setFault(fault: DemoFault): Promise<void>;
-}
+export type DemoEngine = ReturnType<typeof createDemoEngine>;
 
 export interface DemoTraits {
   /** It starts slowly after a time without requests. */
@@ -35,7 +27,7 @@ export interface DemoTraits {
 export function createDemoEngine(
   id: UpstreamId,
   { isCold = false, speaksChatOnly = false, pace = PACE }: DemoTraits = {},
-): DemoEngine {
+) {
   const coldStart: ColdStart = createColdStart(isCold ? pace.coldStartMs : 0);
   let fault: DemoFault = 'none';
   let server: Server | null = null;
@@ -102,9 +94,10 @@ export function createDemoEngine(
     id,
     start: listen,
     stop: close,
+    /** Such as `http://127.0.0.1:40123`; the same while the engine refuses connections. */
     url: () => `http://127.0.0.1:${port}`,
     fault: () => fault,
-    async setFault(next) {
+    async setFault(next: DemoFault) {
       const wasRefusing = fault === 'refuse';
       fault = next;
       if (next === 'refuse') await close();
@@ -133,18 +126,16 @@ function error(text: string): object {
 }
 
 /** Imitates an engine that is switched off while unused and starts slowly. */
-interface ColdStart {
-  /** Whether the engine is up; if not, the call starts it. */
-  isUp(): boolean;
-}
+type ColdStart = ReturnType<typeof createColdStart>;
 
 const SLEEP_AFTER_MS = 120_000;
 
 /** An engine that takes no time to start is always up. */
-function createColdStart(startMs: number): ColdStart {
+function createColdStart(startMs: number) {
   let startedAt: number | null = null;
   let calledAt = 0;
   return {
+    /** Whether the engine is up; if not, the call starts it. */
     isUp() {
       const now = performance.now();
       if (startedAt === null || now - calledAt > SLEEP_AFTER_MS) startedAt = now;

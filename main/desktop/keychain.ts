@@ -79,11 +79,7 @@ async function missing({ safeStorage, platform }: KeychainDeps): Promise<string 
 export type KeyPlace = 'keychain' | 'file' | 'no keychain';
 
 /** Keeps API keys where the owner has chosen. */
-export interface KeyStorage {
-  place(): KeyPlace;
-  /** Moves the keys to the other place; throws with a human-readable message. */
-  toggle(): Promise<void>;
-}
+export type KeyStorage = ReturnType<typeof createKeyStorage>;
 
 interface KeyStorageDeps {
   readonly host: Pick<HostApi, 'keepSecretsIn'>;
@@ -92,7 +88,7 @@ interface KeyStorageDeps {
 }
 
 /** Moves the keys to where the owner wants them. */
-export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps): KeyStorage {
+export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps) {
   let box = keychain.state.kind === 'open' ? keychain.state.box : null;
   let isSealed = false;
 
@@ -113,6 +109,7 @@ export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps
       if (keychain.state.kind === 'none') return 'no keychain';
       return isSealed ? 'keychain' : 'file';
     },
+    /** Moves the keys to the other place; throws with a human-readable message. */
     async toggle() {
       // The old key was lost: what was sealed with it cannot be recovered.
       if (!isSealed) box ??= await keychain.renew();

@@ -145,13 +145,7 @@ interface NotifierDeps {
 }
 
 /** Shows notices as system notifications, each cause at most once while it lasts. */
-export interface Notifier {
-  /** Takes all causes that hold now. */
-  update(notices: readonly Notice[]): void;
-  /** Shows it at once, for a cause that does not end. */
-  say(notice: Notice): void;
-  stop(): void;
-}
+export type Notifier = ReturnType<typeof createNotifier>;
 
 interface Cause {
   readonly cancel: () => void;
@@ -160,7 +154,7 @@ interface Cause {
   endedAt: number | null;
 }
 
-export function createNotifier({ Notification, clock, act }: NotifierDeps): Notifier {
+export function createNotifier({ Notification, clock, act }: NotifierDeps) {
   const causes = new Map<string, Cause>();
   /** Kept, because a garbage-collected notification ignores clicks. */
   const shown: NotificationApi[] = [];
@@ -198,7 +192,8 @@ export function createNotifier({ Notification, clock, act }: NotifierDeps): Noti
   }
 
   return {
-    update(notices) {
+    /** Takes all causes that hold now. */
+    update(notices: readonly Notice[]) {
       const holding = new Set(notices.map(({ cause }) => cause));
       for (const [name, cause] of causes) {
         if (!holding.has(name) || cause.endedAt !== null) end(name, cause);
@@ -209,6 +204,7 @@ export function createNotifier({ Notification, clock, act }: NotifierDeps): Noti
         else known.endedAt = null;
       }
     },
+    /** Shows it at once, for a cause that does not end. */
     say: show,
     stop() {
       for (const { cancel } of causes.values()) cancel();

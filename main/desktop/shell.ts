@@ -216,13 +216,8 @@ function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
   });
 }
 
-interface Throttle {
-  request(): void;
-  stop(): void;
-}
-
 /** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
-function createThrottle(intervalMs: number, act: () => void): Throttle {
+function createThrottle(intervalMs: number, act: () => void) {
   let timer: NodeJS.Timeout | null = null;
   let isRequested = false;
 

@@ -98,13 +98,6 @@ interface TrayKeeperDeps {
   readonly onNone: () => void;
 }
 
-/** Makes sure that the tray shows the icon. */
-interface TrayKeeper {
-  /** If the panel is there without the icon, recreates it, so that it may be shown by the next call. */
-  isShown(): Promise<boolean>;
-  stop(): void;
-}
-
 /** Between checks after the start: at login the panel may appear half a minute after the app. */
 const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
 
@@ -112,7 +105,7 @@ const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
  * Chromium looks for a panel only when the icon is created (status_icon_linux_dbus.cc): a panel that starts later would
  * not show it until the app restarts.
  */
-export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps): TrayKeeper {
+export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps) {
   let isStopped = false;
   let cancel = () => {};
 
@@ -134,6 +127,7 @@ export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps): TrayK
 
   checkAfter(PAUSES_MS);
   return {
+    /** If the panel is there without the icon, recreates it, so that it may be shown by the next call. */
     isShown,
     stop() {
       isStopped = true;

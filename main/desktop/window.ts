@@ -27,22 +27,10 @@ interface WindowDeps {
 export type WindowView =
   'settings' | `settings/${UpstreamId | 'about'}` | 'join' | 'providers/failed';
 
-export interface MainWindow {
-  /** Brings the window to the front; creates it if there is none. */
-  open(view?: WindowView | null): void;
-  /** Creates a minimised window if there is none: the only way to open it without a tray. */
-  offer(): void;
-  /** Shows a message box on the window. */
-  show(box: Box): void;
-  /** Remembers size and position. */
-  save(): void;
-  isShown(): boolean;
-  /** Closes it for good; the user's click only hides it. */
-  close(): void;
-}
+export type MainWindow = ReturnType<typeof createMainWindow>;
 
 /** The window shows the gateway's page, with its own control session. */
-export function createMainWindow(deps: WindowDeps): MainWindow {
+export function createMainWindow(deps: WindowDeps) {
   const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
   let current: WindowApi | null = null;
   /** Windows that the user has hidden. */
@@ -121,13 +109,18 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   return {
-    open: (view) => void bringToFront(view ?? null),
+    /** Brings the window to the front; creates it if there is none. */
+    open: (view?: WindowView | null) => void bringToFront(view ?? null),
+    /** Creates a minimised window if there is none: the only way to open it without a tray. */
     offer,
-    show: (box) => void showBox(dialog, bringToFront(), box),
+    /** Shows a message box on the window. */
+    show: (box: Box) => void showBox(dialog, bringToFront(), box),
+    /** Remembers size and position. */
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
     isShown: () => current !== null && !current.isDestroyed() && current.isVisible(),
+    /** Closes it for good; the user's click only hides it. */
     close: () => current?.destroy(),
   };
 }
@@ -262,16 +255,12 @@ interface PageHealthDeps {
   readonly giveUp: (window: WindowApi) => void;
 }
 
-/** Handles pages that crash or hang; the gateway keeps running. */
-interface PageHealth {
-  watch(window: WindowApi): void;
-}
-
 /** A page that crashes right after each reopening must not keep the machine busy. */
 const MAX_REOPENINGS = 2;
 const REOPENINGS_WINDOW_MS = 60_000;
 
-function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps): PageHealth {
+/** Handles pages that crash or hang; the gateway keeps running. */
+function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
   let reopenedAt: readonly number[] = [];
 
   function reopen(window: WindowApi): void {
@@ -298,7 +287,7 @@ function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps): Pag
   }
 
   return {
-    watch(window) {
+    watch(window: WindowApi) {
       let isAsked = false;
       // A crashed page stays blank, so a new window replaces it.
       window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
@@ -382,28 +371,19 @@ export interface SavedWindowFile {
   write(saved: SavedWindow): void;
 }
 
-interface WindowMemory {
-  /** Null for the default position. */
-  bounds(): Rectangle | null;
-  wasMaximized(): boolean;
-  /** Moves a hidden window whose screen is gone. */
-  rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>): void;
-  remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>): void;
-  /** True for the first call on this machine; remembered in the file. */
-  explainTray(): boolean;
-}
-
-function createWindowMemory(file: SavedWindowFile, screen: ScreenApi): WindowMemory {
+function createWindowMemory(file: SavedWindowFile, screen: ScreenApi) {
   let saved = file.read();
   const workAreas = () => screen.getAllDisplays().map(({ workArea }) => workArea);
   return {
+    /** Null for the default position. */
     bounds: () => (saved === null ? null : reachableBounds(saved.bounds, workAreas())),
     wasMaximized: () => saved?.isMaximized ?? false,
-    rescue(window) {
+    /** Moves a hidden window whose screen is gone. */
+    rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>) {
       const bounds = rescuedBounds(window.getNormalBounds(), workAreas());
       if (bounds !== null) window.setBounds(bounds);
     },
-    remember(window) {
+    remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>) {
       saved = {
         bounds: window.getNormalBounds(),
         isMaximized: window.isMaximized(),
@@ -411,6 +391,7 @@ function createWindowMemory(file: SavedWindowFile, screen: ScreenApi): WindowMem
       };
       file.write(saved);
     },
+    /** True for the first call on this machine; remembered in the file. */
     explainTray() {
       if (saved === null || saved.isTrayExplained) return false;
       saved = { ...saved, isTrayExplained: true };

@@ -90,14 +90,7 @@ export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): 
  * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
  * settings.
  */
-export interface Availability {
-  wish(): OwnerWish;
-  rules(): OwnerRules;
-  mode(inFlight: number): OwnerMode;
-  /** Resolves once it is on disk. */
-  setWish(wish: OwnerWish): Promise<void>;
-  look(seen: Observation): void;
-}
+export type Availability = ReturnType<typeof createAvailability>;
 
 interface AvailabilityDeps {
   readonly dataDirectory: string;
@@ -108,7 +101,7 @@ interface AvailabilityDeps {
 }
 
 /** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
-export function createAvailability(deps: AvailabilityDeps, changed: () => void): Availability {
+export function createAvailability(deps: AvailabilityDeps, changed: () => void) {
   const { dataDirectory, rules } = deps;
   let state = INITIAL_STATE;
   const file = createOwnerFile(dataDirectory, () => state.wish, deps);
@@ -125,12 +118,13 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void):
   return {
     wish: () => state.wish,
     rules,
-    mode: (inFlight) => modeOf(state, rules(), inFlight),
-    setWish(wish) {
+    mode: (inFlight: number) => modeOf(state, rules(), inFlight),
+    /** Resolves once it is on disk. */
+    setWish(wish: OwnerWish) {
       set(afterWish(state, wish));
       return file.save();
     },
-    look: (seen) => set(afterObservation(state, rules(), seen)),
+    look: (seen: Observation) => set(afterObservation(state, rules(), seen)),
   };
 }
 
@@ -166,15 +160,7 @@ function createOwnerFile(
 }
 
 /** Evaluates the owner's rules on the signals of this machine. */
-export interface AvailabilityMonitor {
-  /** Reads every signal once, to find out which rules can be evaluated here. */
-  start(): void;
-  /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
-  look(): void;
-  /** Rules whose signal this machine does not report, active or not. */
-  unjudgeable(): readonly OwnerRuleKey[];
-  stop(): void;
-}
+export type AvailabilityMonitor = ReturnType<typeof createAvailabilityMonitor>;
 
 interface AvailabilityMonitorDeps {
   readonly clock: Clock;
@@ -187,7 +173,7 @@ interface AvailabilityMonitorDeps {
 /** A GPU reading is up to this old, so it may still show our own work after that has ended. */
 const READING_AGE_MAX_MS = 20_000;
 
-export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
+export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps) {
   const { clock, telemetry, hostActivity, availability, inference } = deps;
   const stopping = new AbortController();
   const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
@@ -221,15 +207,18 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
   }
 
   return {
+    /** Reads every signal once, to find out which rules can be evaluated here. */
     start() {
       judge();
       for (const signal of signals.values()) signal.poll();
     },
+    /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
     look() {
       const rules = availability.rules();
       judge();
       for (const rule of OWNER_RULES) if (rule.isSet(rules)) signals.get(rule.senses)?.poll();
     },
+    /** Rules whose signal this machine does not report, active or not. */
     unjudgeable: () =>
       OWNER_RULES.filter(({ senses }) => signals.get(senses)?.last() === null).map(
         ({ key }) => key,

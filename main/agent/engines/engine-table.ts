@@ -3,27 +3,6 @@ import { decodeSpeed } from './adapters/metrics.ts';
 import { type EngineAddress, shownLocation } from './adapters/probe.ts';
 import type { EngineLook, Found } from './detect.ts';
 
-/** The known engines, and which of them is served. */
-interface EngineTable {
-  /** Whether an engine is known at any of the addresses. */
-  knows(addresses: readonly EngineAddress[]): boolean;
-  addresses(): readonly EngineAddress[];
-  /** Records a look; a pinned engine is known even before it is found. */
-  note(address: EngineAddress, look: EngineLook, at: NotedAt): void;
-  /** Drops engines that have been gone for `FORGET_MS`. */
-  forgetGone(ticks: number): void;
-  clear(): void;
-  /** Chooses the engine to serve; returns whether anything but the counters has changed. */
-  settle(): boolean;
-  served(): KnownEngine | null;
-  /** The served engine was late in the last round, and may be stuck. */
-  isDoubtful(): boolean;
-  /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
-  isStuck(): boolean;
-  /** The served one first. */
-  views(): readonly EngineView[];
-}
-
 interface NotedAt {
   readonly ticks: number;
   readonly isPinned: boolean;
@@ -32,7 +11,8 @@ interface NotedAt {
 /** An engine that has been gone this long is dropped. */
 const FORGET_MS = 600_000;
 
-export function createEngineTable(arePathsAllowed: boolean): EngineTable {
+/** The known engines, and which of them is served. */
+export function createEngineTable(arePathsAllowed: boolean) {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
   let shown = '[null,[],false]';
@@ -46,9 +26,12 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
   const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
 
   return {
-    knows: (addresses) => addresses.some((address) => known.has(keyOf(address))),
+    /** Whether an engine is known at any of the addresses. */
+    knows: (addresses: readonly EngineAddress[]) =>
+      addresses.some((address) => known.has(keyOf(address))),
     addresses: () => [...known.values()].map(({ address }) => address),
-    note(address, look, { ticks, isPinned }) {
+    /** Records a look; a pinned engine is known even before it is found. */
+    note(address: EngineAddress, look: EngineLook, { ticks, isPinned }: NotedAt) {
       const key = keyOf(address);
       const before = known.get(key) ?? (isPinned ? unseen(address) : null);
       if (look.kind === 'found') {
@@ -57,12 +40,14 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
         known.set(key, missed(before, look, ticks));
       }
     },
-    forgetGone(ticks) {
+    /** Drops engines that have been gone for `FORGET_MS`. */
+    forgetGone(ticks: number) {
       for (const [key, { goneAt }] of known) {
         if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
       }
     },
     clear: () => known.clear(),
+    /** Chooses the engine to serve; returns whether anything but the counters has changed. */
     settle() {
       serving = chosen(all(), serving)?.baseUrl ?? null;
       const now = JSON.stringify([
@@ -75,11 +60,14 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
       return true;
     },
     served,
+    /** The served engine was late in the last round, and may be stuck. */
     isDoubtful() {
       const lateRounds = served()?.lateRounds ?? 0;
       return lateRounds > 0 && lateRounds < STUCK_ROUNDS;
     },
+    /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,
+    /** The served one first. */
     views: () => all().toSorted((a, b) => rank(a) - rank(b)),
   };
 }

@@ -1,5 +1,4 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
-import type { EngineView } from './adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from './adapters/probe.ts';
 import {
   ENGINE_PORTS,
@@ -10,24 +9,7 @@ import {
 } from './detect.ts';
 import { createEngineTable } from './engine-table.ts';
 
-export interface EngineWatch {
-  start(): void;
-  /** Resolves once every address has been tried, whatever was found. */
-  looked(): Promise<void>;
-  /** The engine that is served; null if none was found. */
-  engine(): EngineView | null;
-  /** All engines found, the served one first. */
-  engines(): readonly EngineView[];
-  /** The served engine accepts connections but has not answered for some time. */
-  isStuck(): boolean;
-  /** The address of the served engine, with the credentials that the owner has set for it. */
-  address(): EngineAddress | null;
-  /** Starts the next round at once, because something may have changed. */
-  look(): void;
-  /** Forgets what was found and searches elsewhere from now on. */
-  seek(place: Pick<EnginePlace, 'pinned' | 'ports'>): void;
-  stop(): void;
-}
+export type EngineWatch = ReturnType<typeof createEngineWatch>;
 
 interface EngineWatchOptions extends AskEdges {
   /** This program's ports, which are never tried. */
@@ -45,7 +27,7 @@ interface EngineWatchOptions extends AskEdges {
 const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
 /** Pauses while reading known engines: a heartbeat must not report a stale health. */
 const READ_PACE = { minMs: 5000, maxMs: 15_000 };
-export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
+export function createEngineWatch(options: EngineWatchOptions) {
   const { clock, changed } = options;
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Aborts the rounds that were started for the previous place. */
@@ -108,13 +90,20 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     start() {
       for (const task of tasks) task.start();
     },
+    /** Resolves once every address has been tried, whatever was found. */
     looked: () => looked,
+    /** The engine that is served; null if none was found. */
     engine: () => table.served()?.view ?? null,
+    /** All engines found, the served one first. */
     engines: () => table.views(),
+    /** The served engine accepts connections but has not answered for some time. */
     isStuck: () => table.isStuck(),
+    /** The address of the served engine, with the credentials that the owner has set for it. */
     address: () => table.served()?.address ?? null,
+    /** Starts the next round at once, because something may have changed. */
     look,
-    seek(place) {
+    /** Forgets what was found and searches elsewhere from now on. */
+    seek(place: Pick<EnginePlace, 'pinned' | 'ports'>) {
       ({ pinned, ports } = place);
       seeking.abort();
       seeking = new AbortController();
@@ -136,14 +125,6 @@ interface Pace {
 /** What a round found: `changed` makes the pauses short again, `urgent` also starts the next round at once. */
 type Round = 'same' | 'changed' | 'urgent';
 
-/** A repeated task whose pause doubles while nothing changes. */
-interface RepeatedTask {
-  start(): void;
-  /** Starts the next round now and resets the pause. */
-  runNow(): void;
-  stop(): void;
-}
-
 /** Shortest time between the starts of two rounds, however often they are hurried. */
 const MIN_GAP_MS = 1000;
 
@@ -155,7 +136,7 @@ function createRepeatedTask(
   round: (signal: AbortSignal) => Promise<Round>,
   { minMs, maxMs }: Pace,
   clock: Clock,
-): RepeatedTask {
+) {
   const stopping = new AbortController();
   let waking = new AbortController();
   let isRunning = false;
@@ -182,6 +163,7 @@ function createRepeatedTask(
       isRunning = true;
       void run();
     },
+    /** Starts the next round now and resets the pause. */
     runNow: () => waking.abort(),
     stop: () => stopping.abort(),
   };

@@ -33,18 +33,7 @@ interface InferenceDeps extends ForwardEdges {
   readonly isStuck: () => boolean;
 }
 
-export interface Inference {
-  /** Answers a request of one of the inference routes. */
-  post(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
-  models(req: IncomingMessage, res: ServerResponse): Promise<void>;
-  inFlight(): number;
-  /** Null before the first request has ended. */
-  lastEndedTicks(): number | null;
-  /** Aborts all running requests. */
-  endAll(): void;
-  /** Answers the requests that the engine has not begun to answer with an error. */
-  endUnanswered(): void;
-}
+export type Inference = ReturnType<typeof createInference>;
 
 /** Time without data: on a slow machine the first token of a long prompt may take minutes. */
 const SILENCE_MS = 600_000;
@@ -81,7 +70,7 @@ function wrongType(path: string): AgentError {
 /** The only route whose bodies are forms. */
 export const FORM_PATH = '/v1/audio/transcriptions';
 
-export function createInference(deps: InferenceDeps): Inference {
+export function createInference(deps: InferenceDeps) {
   const { clock, counters } = deps;
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
@@ -124,7 +113,8 @@ export function createInference(deps: InferenceDeps): Inference {
   }
 
   return {
-    async post(req, res, path) {
+    /** Answers a request of one of the inference routes. */
+    async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= deps.maxInFlight) {
         sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
@@ -142,7 +132,7 @@ export function createInference(deps: InferenceDeps): Inference {
         deps.onInFlight();
       }
     },
-    async models(req, res) {
+    async models(req: IncomingMessage, res: ServerResponse) {
       const engine = deps.engine();
       if (engine === null) {
         sendError(res, NO_ENGINE);
@@ -154,11 +144,14 @@ export function createInference(deps: InferenceDeps): Inference {
       await forward(plan, res, deps);
     },
     inFlight: () => inFlight,
+    /** Null before the first request has ended. */
     lastEndedTicks: () => lastEndedTicks,
+    /** Aborts all running requests. */
     endAll() {
       running.abort();
       running = new AbortController();
     },
+    /** Answers the requests that the engine has not begun to answer with an error. */
     endUnanswered: () => unanswered.giveUp(),
   };
 }
@@ -248,25 +241,11 @@ function tooLarge(maxBodyBytes: number): AgentError {
   };
 }
 
-/** A request that the engine has not begun to answer. */
-interface Waiting {
-  /** Aborts when the request is given up. */
-  readonly signal: AbortSignal;
-  /** The head of the answer has arrived, or the request is over. */
-  answered(): void;
-}
-
-/** The requests that the engine has not begun to answer. */
-interface UnansweredRequests {
-  add(): Waiting;
-  giveUp(): void;
-}
-
 /** The engine is checked after this time without an answer. */
 const QUIET_MS = 5000;
 
 /** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
-function createUnanswered(clock: Clock, onQuiet: () => void): UnansweredRequests {
+function createUnanswered(clock: Clock, onQuiet: () => void) {
   const waiting = new Set<AbortController>();
   return {
     add() {

@@ -40,14 +40,7 @@ interface HealthBodies {
 }
 
 /** An HTTP server that can be moved to other addresses while requests run. */
-export interface AgentServer {
-  /** Replaces the address; a port that cannot be bound does not affect the others. */
-  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Retries the ports that could not be bound. */
-  retry(): Promise<readonly AgentPort[]>;
-  /** Stops listening; cuts off requests that are still running after `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
+export type AgentServer = ReturnType<typeof createAgentServer>;
 
 const POSTS = new Set([
   '/v1/chat/completions',
@@ -61,7 +54,7 @@ const POSTS = new Set([
   FORM_PATH,
 ]);
 
-export function createAgentServer(deps: AgentServerDeps): AgentServer {
+export function createAgentServer(deps: AgentServerDeps) {
   let host = '';
   let slots: readonly Slot[] = [];
   /** Servers that no longer listen but still have running requests. */
@@ -94,7 +87,8 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
   }
 
   return {
-    async listen(address) {
+    /** Replaces the address; a port that cannot be bound does not affect the others. */
+    async listen(address: AgentAddress) {
       releaseAll();
       host = address.host.replace(/^\[(.*)\]$/, '$1');
       const { ports } = address;
@@ -106,6 +100,7 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       slots = bound;
       return portsOf(slots);
     },
+    /** Retries the ports that could not be bound. */
     async retry() {
       const before = slots;
       const bound: Slot[] = [];
@@ -120,7 +115,8 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       }
       return portsOf(slots);
     },
-    async close(graceMs) {
+    /** Stops listening; cuts off requests that are still running after `graceMs`. */
+    async close(graceMs: number) {
       releaseAll();
       const cancelGrace = deps.clock.after(graceMs, () => {
         for (const server of closing.keys()) server.closeAllConnections();

@@ -5,7 +5,6 @@ import { parseJson } from '../../platform/json.ts';
 import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import {
   closeToOthers,
-  type FileWarning,
   readSecretFile,
   removeSecretFile,
   setAside,
@@ -26,12 +25,7 @@ export interface SavedEnrollment {
 }
 
 /** Stores the enrolment, which is a secret, across restarts. */
-export interface EnrollmentFile {
-  load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
-  /** Returns the error code, or null once it is on disk. */
-  save(enrolment: SavedEnrollment): Promise<string | null>;
-  remove(): Promise<string | null>;
-}
+export type EnrollmentFile = ReturnType<typeof createEnrollmentFile>;
 
 const FILE = 'agent.json';
 
@@ -44,11 +38,7 @@ const fileSchema = z.object({
   pool: z.object({ id: z.string(), registries: z.array(z.string()) }).optional(),
 });
 
-export function createEnrollmentFile(
-  directory: string,
-  clock: Clock,
-  platform: string,
-): EnrollmentFile {
+export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
   const path = join(directory, FILE);
   return {
     load() {
@@ -66,7 +56,9 @@ export function createEnrollmentFile(
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },
-    save: (enrolment) => writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    /** Returns the error code, or null once it is on disk. */
+    save: (enrolment: SavedEnrollment) =>
+      writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
     remove: () => removeSecretFile(path),
   };
 }

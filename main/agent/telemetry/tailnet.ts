@@ -7,17 +7,10 @@ export interface Tailnet {
   readonly ip: string;
 }
 
-export interface TailnetWatch {
-  start(): void;
-  /** Null if there is none or it is switched off. */
-  read(): Tailnet | null;
-  stop(): Promise<void>;
-}
-
 const COMMANDS = ['tailscale', '/Applications/Tailscale.app/Contents/MacOS/Tailscale'];
 const INTERVAL_MS = 60_000;
 
-export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
+export function createTailnetWatch(edges: ToolEdges) {
   let tailnet: Tailnet | null = null;
   const stopping = new AbortController();
   let running: Promise<void> | null = null;
@@ -36,6 +29,7 @@ export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
     start() {
       running ??= run(stopping.signal);
     },
+    /** Null if there is none or it is switched off. */
     read: () => tailnet,
     async stop() {
       stopping.abort();

@@ -34,14 +34,7 @@ export interface Telemetry {
 }
 
 /** Reads this machine in the background. */
-export interface TelemetryWatch {
-  start(): void;
-  /** Returns at once. */
-  read(): Telemetry;
-  /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */
-  look(): void;
-  stop(): Promise<void>;
-}
+export type TelemetryWatch = ReturnType<typeof createTelemetry>;
 
 interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
@@ -57,7 +50,7 @@ interface TelemetryOptions extends ToolWorld {
 /** One reading per heartbeat. */
 const TELEMETRY_INTERVAL_MS = 15_000;
 
-export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
+export function createTelemetry(options: TelemetryOptions) {
   const { clock, platform, intervalMs = TELEMETRY_INTERVAL_MS } = options;
   const files = createKernelFiles(options.root ?? '/');
   const startTool = options.startTool ?? createStartTool(options);
@@ -74,11 +67,12 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   const total = cpus().length;
 
   return {
-    start() {
+    start(): void {
       for (const part of parts) part.start();
       void hybridCores(files).then((cores) => (hybrid = cores));
     },
-    read() {
+    /** Returns at once. */
+    read(): Telemetry {
       const memory = library.memory() ?? systemMemory();
       const own = collectors.map((collector) => collector.read());
       const { devices, ...reading } = mergedReading(library.gpus.read(), own);
@@ -94,10 +88,11 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
         problems: reading.problems,
       };
     },
-    look() {
+    /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */
+    look(): void {
       for (const part of [library.gpus, ...collectors]) part.look();
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(parts.map((part) => part.stop()));
     },
   };

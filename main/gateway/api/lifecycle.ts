@@ -16,26 +16,7 @@ export type Started =
   /** `isPortTaken`: by another program, so that another port would work. */
   | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
 
-export interface Lifecycle {
-  start(config: Config): Promise<Started>;
-  /** Refuses new requests, and ends running ones after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-  /**
-   * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
-   * committed.
-   */
-  prepareMove(host: string): Promise<PreparedMove>;
-  readonly isStopping: () => boolean;
-  /** Empty before the start. */
-  readonly url: () => string;
-  readonly baseUrl: () => string;
-  /** Whether it listens beyond loopback. */
-  readonly isShared: () => boolean;
-  /** The address for other machines; loopback if the gateway is bound to it. */
-  readonly outsideUrl: () => string;
-  /** Ends an event stream, which never finishes by itself, when the gateway stops. */
-  readonly endAtStop: (stream: ServerResponse) => void;
-}
+export type Lifecycle = ReturnType<typeof createLifecycle>;
 
 type PreparedMove =
   | {
@@ -69,7 +50,7 @@ interface LifecycleDeps {
 export function createLifecycle(
   makeServer: () => Server,
   { clock, log, onPortTaken }: LifecycleDeps,
-): Lifecycle {
+) {
   const streams = new Set<ServerResponse>();
   /** Servers of closed addresses, on which requests still run. */
   const retired = new Set<Server>();
@@ -112,7 +93,7 @@ export function createLifecycle(
   }
 
   return {
-    async start({ gateway }) {
+    async start({ gateway }: Config): Promise<Started> {
       const tryBind = () => bind(gateway.host, gateway.port, makeServer);
       const bound = await bindWithRetries(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
@@ -122,7 +103,8 @@ export function createLifecycle(
       log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
     },
-    async stop(graceMs) {
+    /** Refuses new requests, and ends running ones after `graceMs`. */
+    async stop(graceMs: number): Promise<void> {
       stopping = true;
       for (const stream of streams) stream.end();
       const cancelTimer = clock.after(STREAM_END_MS, () => {
@@ -132,7 +114,11 @@ export function createLifecycle(
       cancelTimer();
       log('info', 'stopped');
     },
-    async prepareMove(host) {
+    /**
+     * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
+     * committed.
+     */
+    async prepareMove(host: string): Promise<PreparedMove> {
       if (listening === null || isMoving || stopping) return NOT_NOW;
       isMoving = true;
       const move = await prepareMove(listening, host, makeServer);
@@ -145,12 +131,16 @@ export function createLifecycle(
       rollBack();
       return move.kind === 'ready' ? NOT_NOW : move;
     },
-    isStopping: () => stopping,
-    url: () => urls()?.url ?? '',
-    baseUrl: () => urls()?.baseUrl ?? '',
-    isShared: () => isShared,
-    outsideUrl: () => urls()?.outsideUrl ?? '',
-    endAtStop(stream) {
+    isStopping: (): boolean => stopping,
+    /** Empty before the start. */
+    url: (): string => urls()?.url ?? '',
+    baseUrl: (): string => urls()?.baseUrl ?? '',
+    /** Whether it listens beyond loopback. */
+    isShared: (): boolean => isShared,
+    /** The address for other machines; loopback if the gateway is bound to it. */
+    outsideUrl: (): string => urls()?.outsideUrl ?? '',
+    /** Ends an event stream, which never finishes by itself, when the gateway stops. */
+    endAtStop: (stream: ServerResponse): void => {
       streams.add(stream);
       stream.on('close', () => streams.delete(stream));
     },

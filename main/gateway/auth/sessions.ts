@@ -4,12 +4,7 @@ import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/sec
 import type { StateFile } from '../../platform/state-file.ts';
 
 /** Control sessions: a page exchanges the one-time code in its address for a token. */
-export interface Sessions {
-  newCode(): string;
-  /** A session token; null if the code is unknown, used or expired. */
-  redeem(code: string): string | null;
-  isSession(token: string): boolean;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 interface Credential {
   readonly digest: Buffer;
@@ -23,7 +18,7 @@ const SESSION_MS = 7 * 86_400_000;
 const MAX_CREDENTIALS = 100;
 
 /** Sessions are kept in memory: they end with the process, or after a week. */
-export function createSessions(clock: Clock): Sessions {
+export function createSessions(clock: Clock) {
   const codes: Credential[] = [];
   const sessions: Credential[] = [];
 
@@ -38,7 +33,8 @@ export function createSessions(clock: Clock): Sessions {
 
   return {
     newCode: () => issue(codes, CODE_MS),
-    redeem(code) {
+    /** A session token; null if the code is unknown, used or expired. */
+    redeem(code: string) {
       if (!isOneOf(code, valid(codes))) return null;
       const used = digestOf(code);
       codes.splice(
@@ -47,7 +43,7 @@ export function createSessions(clock: Clock): Sessions {
       );
       return issue(sessions, SESSION_MS);
     },
-    isSession: (token) => isSecretShaped(token) && isOneOf(token, valid(sessions)),
+    isSession: (token: string) => isSecretShaped(token) && isOneOf(token, valid(sessions)),
   };
 }
 
@@ -60,14 +56,7 @@ interface Browser {
 }
 
 /** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */
-export interface Browsers {
-  /** The token is returned once; only its digest is stored. */
-  remember(name: string): Promise<{ readonly id: string; readonly token: string }>;
-  isRemembered(token: string): boolean;
-  list(): readonly Browser[];
-  /** False if no browser has this id. Resolves once the change is on disk. */
-  forget(id: string): Promise<boolean>;
-}
+export type Browsers = ReturnType<typeof createBrowsers>;
 
 const schema = z.strictObject({
   version: z.literal(1),
@@ -88,7 +77,7 @@ const UNUSED_MS = 90 * 86_400_000;
 /** A page calls several times a minute; its last use is written at most this often. */
 const SEEN_MS = 3_600_000;
 
-export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile): Browsers {
+export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile) {
   const known = new Map<string, { about: Browser; readonly digest: Buffer }>();
   const file = keep(() => ({
     version: 1,
@@ -108,7 +97,8 @@ export function createBrowsers(clock: Clock, keep: (save: () => unknown) => Stat
     return file.flush();
   };
   return {
-    async remember(name) {
+    /** The token is returned once; only its digest is stored. */
+    async remember(name: string) {
       const token = newSecret();
       const id = `brw_${newSecret().slice(0, 16)}`;
       const now = clock.now();
@@ -119,7 +109,7 @@ export function createBrowsers(clock: Clock, keep: (save: () => unknown) => Stat
       await write();
       return { id, token };
     },
-    isRemembered(token) {
+    isRemembered(token: string) {
       if (known.size === 0 || !isSecretShaped(token)) return false;
       const found = current().find(({ digest }) => isOneOf(token, [digest]));
       if (found === undefined) return false;
@@ -130,7 +120,8 @@ export function createBrowsers(clock: Clock, keep: (save: () => unknown) => Stat
       return true;
     },
     list: () => current().map(({ about }) => about),
-    async forget(id) {
+    /** False if no browser has this id. Resolves once the change is on disk. */
+    async forget(id: string) {
       if (!known.delete(id)) return false;
       await write();
       return true;

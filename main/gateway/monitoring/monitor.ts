@@ -8,9 +8,9 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
-import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
+import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
-import { createWedgeWatch, type WedgeWatch } from '../routing/hung-engines.ts';
+import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -191,19 +191,12 @@ interface ChecksDeps {
   readonly pickLocal: () => LocalChoice;
 }
 
-interface Checks {
-  readonly sightings: Sightings;
-  readonly healthChecks: HealthChecks;
-  readonly wedges: WedgeWatch;
-  readonly stopChecks: () => void;
-}
-
 /** The checks of open circuits, those of silent engines, and those for the window. */
 export function createChecks(
   deps: ChecksDeps,
   { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
   remotes: () => readonly RemoteUpstream[],
-): Checks {
+) {
   const { clock, config, pickLocal } = deps;
   const isOn = () => config().routing.healthChecks;
   const checkHealth = createHealthCheck({ ...deps, circuits, remotes });
@@ -222,7 +215,7 @@ export function createChecks(
     sightings,
     healthChecks,
     wedges: createWedgeWatch({ clock, isOn, check: () => checkHealth('local') }),
-    stopChecks() {
+    stopChecks: () => {
       healthChecks.stop();
       sightings.watched(false);
     },

@@ -8,17 +8,7 @@ import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/healt
  * What is known about each upstream from requests, checks and tests. Upstreams without requests are checked while a
  * window is open; routing does not use any of this.
  */
-export interface Sightings {
-  /** The first window was opened, or the last was closed. */
-  watched(isWatched: boolean): void;
-  /** The upstream has a new address, key or model. */
-  changed(id: UpstreamId): void;
-  /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
-  check(id: string): Promise<boolean | null> | null;
-  /** The owner's test of an upstream has ended. */
-  tested(id: UpstreamId, result: UpstreamTest): void;
-  view(): Readonly<Record<UpstreamId, Sighting>>;
-}
+export type Sightings = ReturnType<typeof createSightings>;
 
 export interface SightingsDeps {
   readonly clock: Clock;
@@ -54,7 +44,7 @@ interface Known {
   cancelTimer: () => void;
 }
 
-export function createSightings(deps: SightingsDeps): Sightings {
+export function createSightings(deps: SightingsDeps) {
   const { clock, isOn, checkHealth, healthAt, inFlightAt, isPool, onChange } = deps;
   const known = mapUpstreams(() => unknown(0));
   let isWatched = false;
@@ -101,25 +91,29 @@ export function createSightings(deps: SightingsDeps): Sightings {
   }
 
   return {
-    watched(now) {
+    /** The first window was opened, or the last was closed. */
+    watched(now: boolean) {
       isWatched = now;
       for (const id of UPSTREAM_IDS) {
         known[id].cancelTimer();
         if (isWatched) void checkInTurn(id);
       }
     },
-    changed(id) {
+    /** The upstream has a new address, key or model. */
+    changed(id: UpstreamId) {
       known[id].cancelTimer();
       known[id] = unknown(clock.now());
       if (isWatched) void checkInTurn(id);
     },
-    check(id) {
+    /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
+    check(id: string) {
       const running = checkHealth(id);
       const upstream = UPSTREAM_IDS.find((each) => each === id);
       if (running === null) return null;
       return (upstream === undefined ? running : noted(upstream, running)).then(isUp);
     },
-    tested(id, result) {
+    /** The owner's test of an upstream has ended. */
+    tested(id: UpstreamId, result: UpstreamTest) {
       const failure = result.ok ? null : result.reason;
       // Without a model, only the list of models was fetched.
       const isTest = !result.ok || result.model !== null;

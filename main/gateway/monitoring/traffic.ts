@@ -9,11 +9,7 @@ export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as co
 export type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Counts since the start of the process, for metrics: a counter restored from disk would jump after a crash. */
-export interface TrafficCounts {
-  callEnded(call: EndedCall, money: CallMoney): void;
-  requestEnded(row: RequestRow): void;
-  view(): TrafficView;
-}
+export type TrafficCounts = ReturnType<typeof createTraffic>;
 
 export interface UpstreamTraffic {
   /** By the reason why they did not give the answer; `none` for those that did. */
@@ -67,7 +63,7 @@ type Counting = {
     : UpstreamTraffic[Key];
 };
 
-export function createTraffic(): TrafficCounts {
+export function createTraffic() {
   const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
   const duration = () => createHistogram(DURATION_S);
   const durations = {
@@ -92,7 +88,10 @@ export function createTraffic(): TrafficCounts {
   let [fallbacks, hedgesWon, hedgesLost, resumes, savedNano] = [0, 0, 0, 0, 0];
 
   return {
-    callEnded({ upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }, money) {
+    callEnded(
+      { upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }: EndedCall,
+      money: CallMoney,
+    ) {
       const at = upstreams[upstream];
       at.spentNano += money.spentNano;
       savedNano += money.savedNano;
@@ -110,7 +109,7 @@ export function createTraffic(): TrafficCounts {
       if (firstTokenMs !== null && tokens.output > 1)
         at.perOutputToken.observe(outputMs / 1000 / (tokens.output - 1));
     },
-    requestEnded(row) {
+    requestEnded(row: RequestRow) {
       const outcome = outcomeOf(row);
       outcomes[outcome] += 1;
       durations[outcome].observe((row.endMs ?? 0) / 1000);
@@ -175,25 +174,20 @@ function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string]
 }
 
 /** Counts of values up to each bound, as in Prometheus. */
-export interface Histogram {
-  readonly bounds: readonly number[];
-  observe(value: number): void;
-  /** The number of values up to each bound, and last that of all values. */
-  cumulative(): readonly number[];
-  sum(): number;
-}
+export type Histogram = ReturnType<typeof createHistogram>;
 
-function createHistogram(bounds: readonly number[]): Histogram {
+function createHistogram(bounds: readonly number[]) {
   const counts = Array.from({ length: bounds.length + 1 }, () => 0);
   let sum = 0;
   return {
     bounds,
-    observe(value) {
+    observe(value: number) {
       let at = 0;
       while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
       counts[at] = (counts[at] ?? 0) + 1;
       sum += value;
     },
+    /** The number of values up to each bound, and last that of all values. */
     cumulative() {
       let total = 0;
       return counts.map((count) => (total += count));

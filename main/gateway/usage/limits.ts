@@ -179,19 +179,12 @@ const PERIODS = ['day', 'month'] as const;
 
 type Period = (typeof PERIODS)[number];
 
-/** A sum for each name, over the current day and the current month by this machine's clock. */
-interface PeriodSums {
-  add(name: string, amount: number): void;
-  of(name: string, period: Period): number;
-  /** When the next period begins, in wall-clock milliseconds. */
-  endsAt(period: Period): number;
-}
-
 const START_OF = { day: dayOf, month: monthOf } as const;
 /** Leads from the start of a period to some time in the next one. */
 const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
 
-function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): PeriodSums {
+/** A sum for each name, over the current day and the current month by this machine's clock. */
+function createPeriodSums(clock: Clock, before: readonly PeriodSum[]) {
   const sums = new Map(before.map(({ name, day, month }) => [name, { day, month }]));
   let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
 
@@ -213,7 +206,7 @@ function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): PeriodSum
   }
 
   return {
-    add(name, amount) {
+    add(name: string, amount: number) {
       renew();
       const sum = sums.get(name);
       if (sum === undefined) {
@@ -223,11 +216,12 @@ function createPeriodSums(clock: Clock, before: readonly PeriodSum[]): PeriodSum
       sum.day += amount;
       sum.month += amount;
     },
-    of(name, period) {
+    of(name: string, period: Period) {
       renew();
       return sums.get(name)?.[period] ?? 0;
     },
-    endsAt(period) {
+    /** When the next period begins, in wall-clock milliseconds. */
+    endsAt(period: Period) {
       renew();
       return current[period].to;
     },

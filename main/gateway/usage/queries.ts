@@ -11,28 +11,10 @@ import {
   type UsageFigures,
 } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import type {
-  HistoryQuery,
-  HistoryRows,
-  PeriodSum,
-  UsageBefore,
-  UsageSpan,
-  UsageWrite,
-} from './messages.ts';
+import type { HistoryQuery, PeriodSum, UsageSpan, UsageWrite } from './messages.ts';
 import { NO_USAGE, type UsagePlace } from './tally.ts';
 
-export interface UsageQueries {
-  write(write: UsageWrite): void;
-  history(query: HistoryQuery): HistoryRows;
-  /** Newest first, as JSON. */
-  rows(limit: number): readonly string[];
-  /** As JSON; null if it is not stored. */
-  row(id: string): string | null;
-  /** The sums since these times. */
-  before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
-  /** Deletes rows that are too old, and the oldest beyond the limits. */
-  prune(nowMs: number): void;
-}
+export type UsageQueries = ReturnType<typeof createUsageQueries>;
 
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -100,7 +82,7 @@ function machineQuery(db: Database) {
     machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
 }
 
-export function createUsageQueries(db: Database): UsageQueries {
+export function createUsageQueries(db: Database) {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
      VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
@@ -158,8 +140,8 @@ export function createUsageQueries(db: Database): UsageQueries {
   });
 
   return {
-    write: (each) => write.immediate(each),
-    history: ({ span, from, groupMs, dayFrom, monthFrom }) => ({
+    write: (each: UsageWrite) => write.immediate(each),
+    history: ({ span, from, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
         .all({ span, from, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
@@ -171,14 +153,18 @@ export function createUsageQueries(db: Database): UsageQueries {
       today: since.get(dayFrom) ?? NO_USAGE,
       thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
+    /** Newest first, as JSON. */
     rows: requests.rows,
+    /** As JSON; null if it is not stored. */
     row: requests.row,
-    before: (from) => ({
+    /** The sums since these times. */
+    before: (from: { readonly dayFrom: number; readonly monthFrom: number }) => ({
       spent: spent.all(from),
       keyRequests: keyRequests.all(from),
       keyTokens: keyTokens.all(from),
     }),
-    prune: (nowMs) => prune.immediate(nowMs),
+    /** Deletes rows that are too old, and the oldest beyond the limits. */
+    prune: (nowMs: number) => prune.immediate(nowMs),
   };
 }
 
