@@ -14,7 +14,7 @@ import type { TerminalCommand } from './command-line.ts';
 import type { Updates } from './updates.ts';
 import { isOwnPage, type MainWindow } from './window.ts';
 
-interface ActionDeps extends SystemActionDeps {
+interface ActionDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
   readonly host: Pick<
     HostApi,
@@ -23,23 +23,32 @@ interface ActionDeps extends SystemActionDeps {
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
   readonly logsDirectory: string;
+  readonly loginItem: LoginItem;
+  readonly terminalCommand: TerminalCommand | null;
+  readonly keys: KeyStorage;
+  readonly preferences: Preferences;
+  readonly updates: Updates | null;
+  readonly window: MainWindow;
+  /** Called after each change, failed or not, so that the tray shows the real state. */
+  readonly onSettled: () => void;
 }
 
 /** Runs menu entries; a failure is shown in a message box. */
 export function createActions(deps: ActionDeps): (action: MenuAction) => void {
-  const { electron, host, facts, logsDirectory, ownOrigin, window } = deps;
+  const { electron, host, facts, logsDirectory, ownOrigin, window, loginItem, preferences } = deps;
 
   function report(title: string, action: Promise<void>): void {
     action.catch((error: unknown) =>
-      window.show({
-        type: 'error',
-        message: title,
-        detail: messageOf(error),
-      }),
+      window.show({ type: 'error', message: title, detail: messageOf(error) }),
     );
   }
 
-  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
+  /** Reports a change that fails or is refused. */
+  function change(title: string, done: Promise<ChangeResult | void>): void {
+    report(title, settled(done));
+  }
+
+  async function settled(change: Promise<ChangeResult | void>): Promise<void> {
     try {
       const result = await change;
       if (result?.ok === false) throw new Error(result.message);
@@ -61,7 +70,22 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   }
 
   const setMachine = (wish: AgentWish) =>
-    report("The machine's mode was not changed", settle(host.setMachine(wish)));
+    change("The machine's mode was not changed", host.setMachine(wish));
+
+  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
+
+  async function toggleTerminalCommand(): Promise<void> {
+    const command = deps.terminalCommand;
+    if (command === null) return;
+    const isOn = !command.isOn();
+    await Promise.resolve(command.set(isOn));
+    if (isOn) window.show(readyCommand(command.file));
+  }
+
+  function toggle(name: 'keepsAwake' | 'looksForUpdates'): void {
+    preferences.change({ [name]: !preferences.current()[name] });
+    deps.onSettled();
+  }
 
   const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
     'copy-base-url': () =>
@@ -75,15 +99,17 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     drain: () => setMachine('drained'),
     resume: () => setMachine('on'),
     'toggle-warmup': () =>
-      report('Warm-up was not changed', settle(host.setWarmup(!facts().app.warmupEnabled))),
+      change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
     'toggle-zero-spend': () =>
-      report(
-        'Zero-spend mode was not changed',
-        settle(host.setForceZero(!facts().status.forceZero)),
-      ),
+      change('Zero-spend mode was not changed', host.setForceZero(!facts().status.forceZero)),
     'open-diagnostics': () => window.open('settings/about'),
     'open-failed-machines': () => window.open('providers/failed'),
-    ...createSystemActions(deps, (title, change) => report(title, settle(change))),
+    'toggle-login-item': () => change('Start at login was not changed', toggleLoginItem()),
+    'toggle-terminal-command': () => change('The command was not changed', toggleTerminalCommand()),
+    'toggle-key-place': () => change('The API keys were not moved', deps.keys.toggle()),
+    'toggle-keep-awake': () => toggle('keepsAwake'),
+    'toggle-update-checks': () => toggle('looksForUpdates'),
+    'proceed-update': () => deps.updates?.proceed(),
     about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
@@ -101,51 +127,6 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
       }
     }
     runs[action as keyof typeof runs]();
-  };
-}
-
-interface SystemActionDeps {
-  readonly loginItem: LoginItem;
-  readonly terminalCommand: TerminalCommand | null;
-  readonly keys: KeyStorage;
-  readonly preferences: Preferences;
-  readonly updates: Updates | null;
-  readonly window: MainWindow;
-  /** Called after each change, failed or not, so that the tray shows the real state. */
-  readonly onSettled: () => void;
-}
-
-type SystemAction = Extract<MenuAction, `toggle-${string}` | 'proceed-update'>;
-
-/** The entries of system-menu.ts; `change` shows the title and the error if it fails. */
-function createSystemActions(
-  deps: SystemActionDeps,
-  change: (title: string, done: Promise<void>) => void,
-): Readonly<Record<Exclude<SystemAction, 'toggle-warmup' | 'toggle-zero-spend'>, () => void>> {
-  const { loginItem, keys, preferences } = deps;
-
-  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
-
-  async function toggleTerminalCommand(): Promise<void> {
-    const command = deps.terminalCommand;
-    if (command === null) return;
-    const isOn = !command.isOn();
-    await Promise.resolve(command.set(isOn));
-    if (isOn) deps.window.show(readyCommand(command.file));
-  }
-
-  function toggle(name: 'keepsAwake' | 'looksForUpdates'): void {
-    preferences.change({ [name]: !preferences.current()[name] });
-    deps.onSettled();
-  }
-
-  return {
-    'toggle-login-item': () => change('Start at login was not changed', toggleLoginItem()),
-    'toggle-terminal-command': () => change('The command was not changed', toggleTerminalCommand()),
-    'toggle-key-place': () => change('The API keys were not moved', keys.toggle()),
-    'toggle-keep-awake': () => toggle('keepsAwake'),
-    'toggle-update-checks': () => toggle('looksForUpdates'),
-    'proceed-update': () => deps.updates?.proceed(),
   };
 }
 

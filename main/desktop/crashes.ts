@@ -5,7 +5,7 @@ import type { AppApi, ElectronApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import type { Notice } from './owner-notices.ts';
 import type { JsonFile } from './preferences.ts';
-import { relaunchOptions } from './relaunch.ts';
+import { relaunchOptions } from './command-line.ts';
 
 const schema = z.object({
   /** Times of the crashes in milliseconds since the epoch, oldest first. */

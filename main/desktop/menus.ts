@@ -52,6 +52,22 @@ type MenuEntry =
     }
   | { readonly kind: 'separator' };
 
+const SEPARATOR: MenuEntry = { kind: 'separator' };
+const text = (words: string): MenuEntry => ({ kind: 'text', text: words });
+const action = (words: string, does: MenuAction): MenuEntry => ({
+  kind: 'action',
+  text: words,
+  action: does,
+});
+/** `enabled` is false for a switch that cannot be used now. */
+const toggle = (words: string, does: MenuAction, on: boolean, enabled = true): MenuEntry => ({
+  kind: 'switch',
+  text: words,
+  action: does,
+  on,
+  enabled,
+});
+
 export interface TrayView {
   readonly shape: TrayShape;
   readonly line: string;
@@ -74,27 +90,27 @@ export function trayView(state: TrayState): TrayView {
     shape: serving.shape,
     line: serving.line,
     entries: [
-      { kind: 'text', text: serving.line },
-      ...(problem === null ? [] : [{ kind: 'text' as const, text: problem }]),
-      { kind: 'separator' },
-      { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
-      { kind: 'action', text: 'Open window', action: 'open-window' },
-      { kind: 'action', text: 'Open in browser', action: 'open-browser' },
-      { kind: 'action', text: 'Join a gateway…', action: 'join-gateway' },
-      { kind: 'separator' },
+      text(serving.line),
+      ...(problem === null ? [] : [text(problem)]),
+      SEPARATOR,
+      action(`Copy base URL (${facts.app.baseUrl})`, 'copy-base-url'),
+      action('Open window', 'open-window'),
+      action('Open in browser', 'open-browser'),
+      action('Join a gateway…', 'join-gateway'),
+      SEPARATOR,
       ...machineActions(facts),
       ...resets(facts),
       zeroSpendSwitch(facts),
       warmupSwitch(facts),
-      { kind: 'separator' },
+      SEPARATOR,
       ...systemEntries(system),
-      { kind: 'separator' },
-      { kind: 'action', text: 'Open logs', action: 'open-logs' },
-      { kind: 'action', text: 'Diagnostics', action: 'open-diagnostics' },
+      SEPARATOR,
+      action('Open logs', 'open-logs'),
+      action('Diagnostics', 'open-diagnostics'),
       ...updateEntries(system.updates),
-      { kind: 'action', text: 'About Switchyard', action: 'about' },
-      { kind: 'separator' },
-      { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
+      action('About Switchyard', 'about'),
+      SEPARATOR,
+      action(`Quit${inParentheses(serving.inFlight)}`, 'quit'),
     ],
   };
 }
@@ -104,11 +120,7 @@ function quittingView(inFlight: number): TrayView {
   return {
     shape: 'off',
     line,
-    entries: [
-      { kind: 'text', text: line },
-      { kind: 'separator' },
-      { kind: 'action', text: 'Quit now', action: 'quit' },
-    ],
+    entries: [text(line), SEPARATOR, action('Quit now', 'quit')],
   };
 }
 
@@ -118,13 +130,10 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
     case 'leaving':
       return [];
     case 'on':
-      return [
-        { kind: 'action', text: 'Pause this machine', action: 'pause' },
-        { kind: 'action', text: 'Drain this machine', action: 'drain' },
-      ];
+      return [action('Pause this machine', 'pause'), action('Drain this machine', 'drain')];
     case 'paused':
     case 'draining':
-      return [{ kind: 'action', text: 'Resume this machine', action: 'resume' }];
+      return [action('Resume this machine', 'resume')];
     default:
       return assertNever(machine, 'machine mode');
   }
@@ -134,21 +143,11 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
 function resets({ status }: TrayFacts): readonly MenuEntry[] {
   return status.upstreams
     .filter((upstream) => upstream.circuit.open || upstream.skips.length > 0)
-    .map((upstream) => ({
-      kind: 'action',
-      text: `Try ${displayName(upstream)} again now`,
-      action: `reset ${upstream.id}`,
-    }));
+    .map((upstream) => action(`Try ${displayName(upstream)} again now`, `reset ${upstream.id}`));
 }
 
 function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
-  return {
-    kind: 'switch',
-    text: 'Never spend money (Local only)',
-    action: 'toggle-zero-spend',
-    on: status.forceZero,
-    enabled: true,
-  };
+  return toggle('Never spend money (Local only)', 'toggle-zero-spend', status.forceZero);
 }
 
 const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
@@ -159,19 +158,12 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
 };
 
 function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
-  const text = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
+  const words = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
   const configured = status.upstreams.some(
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );
-  if (configured)
-    return { kind: 'switch', text, action: 'toggle-warmup', on: app.warmupEnabled, enabled: true };
-  return {
-    kind: 'switch',
-    text: `${text} (on-demand is not configured)`,
-    action: 'toggle-warmup',
-    on: false,
-    enabled: false,
-  };
+  if (configured) return toggle(words, 'toggle-warmup', app.warmupEnabled);
+  return toggle(`${words} (on-demand is not configured)`, 'toggle-warmup', false, false);
 }
 
 function requests(count: number): string {
@@ -210,8 +202,8 @@ export function menuTemplate(
 }
 
 /** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
-function literal(text: string): string {
-  return visible(text).replaceAll('&', '&&');
+function literal(words: string): string {
+  return visible(words).replaceAll('&', '&&');
 }
 
 /** What the menu shows about the app on this system. */
@@ -248,36 +240,19 @@ const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
 function systemEntries(system: SystemState): readonly MenuEntry[] {
   const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
   const entries: MenuEntry[] = [
-    {
-      kind: 'switch',
-      text: LOGIN_TEXTS[loginItem],
-      action: 'toggle-login-item',
-      on: loginItem !== 'off',
-      enabled: true,
-    },
-    {
-      kind: 'switch',
-      text: 'Stay awake while requests run',
-      action: 'toggle-keep-awake',
-      on: keepsAwake,
-      enabled: true,
-    },
-    {
-      kind: 'switch',
-      text: KEY_TEXTS[keyPlace],
-      action: 'toggle-key-place',
-      on: keyPlace === 'keychain',
-      enabled: keyPlace !== 'no keychain',
-    },
+    toggle(LOGIN_TEXTS[loginItem], 'toggle-login-item', loginItem !== 'off'),
+    toggle('Stay awake while requests run', 'toggle-keep-awake', keepsAwake),
+    toggle(
+      KEY_TEXTS[keyPlace],
+      'toggle-key-place',
+      keyPlace === 'keychain',
+      keyPlace !== 'no keychain',
+    ),
   ];
   if (hasTerminalCommand !== null)
-    entries.push({
-      kind: 'switch',
-      text: 'Command "switchyard" in the terminal',
-      action: 'toggle-terminal-command',
-      on: hasTerminalCommand,
-      enabled: true,
-    });
+    entries.push(
+      toggle('Command "switchyard" in the terminal', 'toggle-terminal-command', hasTerminalCommand),
+    );
   return entries;
 }
 
@@ -285,42 +260,33 @@ function updateEntries(updates: SystemState['updates']): readonly MenuEntry[] {
   if (updates === null) return [];
   return [
     updateEntry(updates),
-    {
-      kind: 'switch',
-      text: 'Check for updates every day',
-      action: 'toggle-update-checks',
-      on: updates.isAutomatic,
-      enabled: true,
-    },
+    toggle('Check for updates every day', 'toggle-update-checks', updates.isAutomatic),
   ];
 }
 
 function updateEntry({ means, state }: UpdatesView): MenuEntry {
-  const action = (text: string): MenuEntry => ({ kind: 'action', text, action: 'proceed-update' });
+  const proceed = (words: string) => action(words, 'proceed-update');
   switch (state.kind) {
     case 'idle':
-      return action('Check for updates');
+      return proceed('Check for updates');
     case 'newest':
-      return action('Check for updates (this is the newest version)');
+      return proceed('Check for updates (this is the newest version)');
     case 'failed':
-      return action(`Check for updates (last time: ${state.why.slice(0, 80)})`);
+      return proceed(`Check for updates (last time: ${state.why.slice(0, 80)})`);
     case 'checking':
-      return { kind: 'text', text: 'Checking for updates…' };
+      return text('Checking for updates…');
     case 'available':
       return means === 'install'
-        ? action(`Download version ${state.version}`)
-        : {
-            kind: 'text',
-            text: `Version ${state.version} is available: install it as you installed this one`,
-          };
+        ? proceed(`Download version ${state.version}`)
+        : text(`Version ${state.version} is available: install it as you installed this one`);
     case 'downloading':
-      return { kind: 'text', text: `Downloading version ${state.version}…` };
+      return text(`Downloading version ${state.version}…`);
     case 'installing':
-      return { kind: 'text', text: `Restarting into version ${state.version}…` };
+      return text(`Restarting into version ${state.version}…`);
     case 'ready':
-      return action(`Restart into version ${state.version}`);
+      return proceed(`Restart into version ${state.version}`);
     case 'waiting':
-      return action(`Version ${state.version} waits for running requests (do not wait)`);
+      return proceed(`Version ${state.version} waits for running requests (do not wait)`);
     default:
       return assertNever(state, 'update state');
   }

@@ -21,7 +21,7 @@ export function createJsonFile(path: string) {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
       } catch {
-        // See the interface.
+        // As said above.
       }
     },
   };

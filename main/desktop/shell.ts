@@ -19,10 +19,9 @@ import {
 } from './owner-notices.ts';
 import { createSleepBlocker, followSleep } from './power.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
-import { relaunchOptions, type ProcessStart } from './relaunch.ts';
+import { type ProcessStart, relaunchOptions, type TerminalCommand } from './command-line.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
 import type { AppExit } from './shutdown.ts';
-import type { TerminalCommand } from './command-line.ts';
 import { createTray, keepTray, type TrayPanel } from './tray.ts';
 import {
   createUpdates,
