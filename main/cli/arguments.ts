@@ -59,7 +59,10 @@ function valueProblem({ value: wanted }: Option, token: OptionToken): string | n
   return isMissing ? `"${rawName}" needs a value: ${rawName} <${wanted}>.` : null;
 }
 
-function countProblem({ name, arguments: all }: Command, words: readonly string[]): string | null {
+function countProblem(
+  { name, arguments: all = [] }: Command,
+  words: readonly string[],
+): string | null {
   const list = all.map(argumentText).join(' ');
   const needed = all.filter(({ times }) => times === undefined).length;
   const allowed = all.some(({ times }) => times === 'any') ? Infinity : all.length;
@@ -69,7 +72,10 @@ function countProblem({ name, arguments: all }: Command, words: readonly string[
   return `Unexpected "${extra}": "${name}" takes ${list === '' ? 'no arguments' : list}.`;
 }
 
-function choiceProblem({ name, arguments: all }: Command, words: readonly string[]): string | null {
+function choiceProblem(
+  { name, arguments: all = [] }: Command,
+  words: readonly string[],
+): string | null {
   for (const [index, { choices }] of all.entries()) {
     const word = words[index];
     if (choices === undefined || word === undefined || choices.includes(word)) continue;

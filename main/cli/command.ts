@@ -5,8 +5,11 @@ export interface Command {
   readonly summary: string;
   /** Further sentences, for the command's own help. */
   readonly details?: string;
-  readonly arguments: readonly Argument[];
-  readonly options: readonly Option[];
+  readonly arguments?: readonly Argument[];
+  /** Those of its own. */
+  readonly options?: readonly Option[];
+  /** It prints text only, and has no `--json`. */
+  readonly isText?: true;
   run(input: Input): Promise<CommandOutcome>;
 }
 
@@ -38,12 +41,14 @@ export interface Input {
 }
 
 const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
-export const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
+const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
 
-export const optionsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
+/** Its own options and those of all commands. */
+export const optionsOf = ({ options = [], isText }: Command): readonly Option[] =>
+  isText ? [...options, HELP] : [...options, JSON_OPTION, HELP];
 
 /** As in `join <url> <token>`. */
-export function synopsis({ name, arguments: all }: Command): string {
+export function synopsis({ name, arguments: all = [] }: Command): string {
   return [name, ...all.map(argumentText)].join(' ');
 }
 

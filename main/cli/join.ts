@@ -169,8 +169,6 @@ function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readon
   return warnings;
 }
 
-export { reach, type Reached, type ReachResult };
-
 /** Addresses of a Tailscale network, whose traffic is encrypted (https://tailscale.com/kb/1015). */
 const TAILNET = new BlockList();
 TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');

@@ -97,7 +97,7 @@ test('names and options of the table are unique, and arguments that may be left 
     const options = optionsOf(command).flatMap(({ name, short }) => [name, short ?? name]);
     const shorts = optionsOf(command).flatMap(({ short }) => (short === undefined ? [] : [short]));
     expect(new Set(options).size).toBe(optionsOf(command).length + shorts.length);
-    const needs = command.arguments.map(({ times }) => times === undefined);
+    const needs = (command.arguments ?? []).map(({ times }) => times === undefined);
     expect(needs).toEqual(needs.toSorted((one, other) => Number(other) - Number(one)));
   }
 });
