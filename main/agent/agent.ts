@@ -3,8 +3,8 @@ import {
   type AgentView,
   type DoctorReport,
   type GatewayVerdict,
-  type GpuFigures,
 } from '#shared/agent.ts';
+import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -319,41 +319,10 @@ function verdictOf({ standing }: RegistrationView, url: string | null): GatewayV
   return standing === null ? null : { url, ...standing.verification };
 }
 
-export interface Agent {
-  /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
-  start(): Promise<void>;
-  /** Sends a goodbye; running requests may finish for `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-  view(): AgentView;
-  /** The last reading; does not call a driver. */
-  gpus(): readonly GpuFigures[];
-  ports(): readonly number[];
-  /**
-   * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
-   */
-  subscribe(listener: () => void): () => void;
-  /**
-   * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
-   * them finish.
-   */
-  setMode(wish: OwnerWish): Promise<void>;
-  /** Evaluates the owner's rules at once, because their settings may have changed. */
-  rulesChanged(): void;
-  /** The machine has woken from sleep. */
-  resumeFromSuspend(): void;
-  join: Registration['join'];
-  leave(): Promise<void>;
-  /** Moves to another address; running requests continue. */
-  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  serveEngineAt(settings: EngineSettings): void;
-  /** Reports to the registry that these settings name. */
-  reportTo(configured: Configured): Promise<void>;
-  /** Runs a registry's checks on this machine; concurrent callers share one run. */
-  runChecks(): Promise<DoctorReport>;
-}
+export type Agent = ReturnType<typeof createAgent>;
 
 /** Nothing runs before `start`. */
-export function createAgent(deps: AgentDeps): Agent {
+export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
   const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
@@ -399,6 +368,7 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   return {
+    /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
     async start() {
       telemetry.start();
       await listen(runtime.address);
@@ -406,7 +376,8 @@ export function createAgent(deps: AgentDeps): Agent {
       registration.start();
       changeMonitor.start();
     },
-    async stop(graceMs) {
+    /** Sends a goodbye; running requests may finish for `graceMs`. */
+    async stop(graceMs: number) {
       runtime.isLeaving = true;
       portRetry.stop();
       changeMonitor.stop();
@@ -416,27 +387,40 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     ports: () => openPorts(runtime),
     view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
+    /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
-    subscribe(listener) {
+    /**
+     * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
+     */
+    subscribe(listener: () => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    setMode(wish) {
+    /**
+     * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
+     * them finish.
+     */
+    setMode(wish: OwnerWish) {
       const saved = availability.setWish(wish);
       if (wish === 'paused') inference.endAll();
       return saved;
     },
+    /** Evaluates the owner's rules at once, because their settings may have changed. */
     rulesChanged: () => availabilityMonitor.look(),
+    /** The machine has woken from sleep. */
     resumeFromSuspend: () => changeMonitor.resumed(),
-    join: (line) => registration.join(line),
+    join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
+    /** Moves to another address; running requests continue. */
     listen,
-    serveEngineAt(settings) {
+    serveEngineAt(settings: EngineSettings) {
       runtime.engine = enginePlace(settings, deps.enginePorts);
       engines.seek(runtime.engine);
       changed();
     },
-    reportTo: (configured) => registration.configure(configured),
+    /** Reports to the registry that these settings name. */
+    reportTo: (configured: Configured) => registration.configure(configured),
+    /** Runs a registry's checks on this machine; concurrent callers share one run. */
     runChecks() {
       checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));
       return checkRun;

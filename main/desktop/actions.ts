@@ -48,9 +48,9 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     report(title, settled(done));
   }
 
-  async function settled(change: Promise<ChangeResult | void>): Promise<void> {
+  async function settled(done: Promise<ChangeResult | void>): Promise<void> {
     try {
-      const result = await change;
+      const result = await done;
       if (result?.ok === false) throw new Error(result.message);
     } finally {
       deps.onSettled();

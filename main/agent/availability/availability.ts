@@ -136,22 +136,17 @@ const fileSchema = z.object({
 
 const FILE = 'agent-owner.json';
 
-interface OwnerFile {
-  /** `on` if nothing readable was saved. */
-  load(): OwnerWish;
-  /** Resolves once the value of `wish` is on disk, or the write has failed and that is logged. */
-  save(): Promise<void>;
-}
-
 function createOwnerFile(
   directory: string,
   wish: () => OwnerWish,
   edges: { readonly clock: Clock; readonly log: Log },
-): OwnerFile {
+) {
   const content = () => ({ version: 1, wish: wish() });
   const file = createStateFile(join(directory, FILE), content, edges);
   return {
+    /** `on` if nothing readable was saved. */
     load: () => fileSchema.safeParse(file.load()).data?.wish ?? 'on',
+    /** Resolves once the value of `wish` is on disk, or the write has failed and that is logged. */
     save() {
       file.changed();
       return file.flush();

@@ -21,12 +21,7 @@ export interface AnswerCount {
 }
 
 /** Counts answers and tokens across restarts. */
-export interface Counters {
-  view(): Served;
-  asked(model: string): void;
-  served(count: AnswerCount): void;
-  flush(): Promise<void>;
-}
+export type Counters = ReturnType<typeof createCounters>;
 
 const FILE = 'agent-counters.json';
 /** Weight of the latest stream in the average; ten streams later its weight is a tenth of that. */
@@ -45,7 +40,7 @@ const fileSchema = z.object({
 export function createCounters(
   directory: string,
   edges: { readonly clock: Clock; readonly log: Log },
-): Counters {
+) {
   let served: Served = {
     requestsServed: 0,
     tokensGenerated: 0,
@@ -60,10 +55,10 @@ export function createCounters(
   }
   return {
     view: () => served,
-    asked(model) {
+    asked(model: string) {
       if (served.lastModel !== model) served = { ...served, lastModel: model };
     },
-    served({ tokens, decodeTps }) {
+    served({ tokens, decodeTps }: AnswerCount) {
       served = {
         ...served,
         requestsServed: served.requestsServed + 1,

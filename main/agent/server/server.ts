@@ -291,18 +291,12 @@ function isAuthorized(
 /** Linux may briefly use one of the default ports for an outgoing connection. */
 const RETRY_MS = 5000;
 
-interface PortRetry {
-  /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
-  watch(ports: readonly AgentPort[]): void;
-  stop(): void;
-}
-
 export function createPortRetry(
   server: Pick<AgentServer, 'retry'>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   /** Called when another port was bound. */
   onBound: (ports: readonly AgentPort[]) => void,
-): PortRetry {
+) {
   let cancel = () => {};
   let stopped = false;
 
@@ -322,7 +316,8 @@ export function createPortRetry(
   }
 
   return {
-    watch(ports) {
+    /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
+    watch(ports: readonly AgentPort[]) {
       const failed = failedOf(ports);
       for (const { port, message } of failed) log('warn', 'agent_port', { port, why: message });
       retryLater(failed.length);

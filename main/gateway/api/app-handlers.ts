@@ -13,7 +13,7 @@ import { processUsage } from '../../platform/process.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
@@ -54,13 +54,6 @@ interface AppDeps {
   readonly endAtStop: (stream: ServerResponse) => void;
 }
 
-const BAD_RANGE: GatewayError = {
-  status: 400,
-  code: 'invalid_request',
-  param: 'range',
-  message: `'range' must be one of ${HISTORY_RANGES.join(', ')}.`,
-};
-
 const BAD_CODE: GatewayError = {
   status: 401,
   code: 'invalid_code',
@@ -99,7 +92,8 @@ export function appHandlers(deps: AppDeps) {
     history: async (req: Request, res: Response) => {
       const { range = 'day' } = req.query;
       const known = HISTORY_RANGES.find((each) => each === range);
-      if (known === undefined) sendError(res, BAD_RANGE);
+      if (known === undefined)
+        sendError(res, invalidParam('range', `must be one of ${HISTORY_RANGES.join(', ')}`));
       else sendJson(res, 200, withNames(await deps.usage.history(known), deps.nameOf));
     },
     alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
@@ -212,14 +206,15 @@ const NARROWINGS = [...FACETS, 'text'] as const;
 function wantedOf(query: Query): RequestsWanted | GatewayError {
   const { outcome = 'all' } = query;
   const filter = REQUEST_FILTERS.find((name) => name === outcome);
-  if (filter === undefined) return bad('outcome', `must be one of ${REQUEST_FILTERS.join(', ')}`);
+  if (filter === undefined)
+    return invalidParam('outcome', `must be one of ${REQUEST_FILTERS.join(', ')}`);
   const repeated = NARROWINGS.find((name) => typeof (query[name] ?? '') !== 'string');
-  if (repeated !== undefined) return bad(repeated, 'must be given only once');
+  if (repeated !== undefined) return invalidParam(repeated, 'must be given only once');
   const before = wholeNumber(query['before']);
-  if (Number.isNaN(before)) return bad('before', 'must be a time in whole milliseconds');
+  if (Number.isNaN(before)) return invalidParam('before', 'must be a time in whole milliseconds');
   const limit = wholeNumber(query['limit']) ?? DEFAULT_LIMIT;
   if (!(limit >= 1 && limit <= MAX_LIMIT)) {
-    return bad('limit', `must be a whole number from 1 to ${MAX_LIMIT}`);
+    return invalidParam('limit', `must be a whole number from 1 to ${MAX_LIMIT}`);
   }
   const by = NARROWINGS.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
   return { filter, by: Object.fromEntries(by) as RequestsWanted['by'], before, limit };
@@ -229,10 +224,6 @@ function wantedOf(query: Query): RequestsWanted | GatewayError {
 function wholeNumber(given: Query[string]): number | null {
   if (given === undefined) return null;
   return typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
-}
-
-function bad(param: string, what: string): GatewayError {
-  return { status: 400, code: 'invalid_request', param, message: `'${param}' ${what}.` };
 }
 
 function notFound(id: string): GatewayError {

@@ -16,7 +16,7 @@ import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
@@ -132,15 +132,16 @@ export function accessHandlers({ browsers, about, controlToken, app }: AccessDep
         sendJson(res, 200, { proof: controlProof(controlToken, nonce, ownEnd(req.socket)) });
         return;
       }
-      const message = "'nonce' must be 64 lower-case hex digits.";
-      sendError(res, { status: 400, code: 'invalid_request', message, param: 'nonce' });
+      sendError(res, invalidParam('nonce', 'must be 64 lower-case hex digits'));
     },
     browsers: (_req: Request, res: Response) => sendJson(res, 200, { data: browsers.list() }),
     remember: async (req: Request, res: Response) => {
       const { name } = (req.body ?? {}) as { readonly name?: unknown };
       if (typeof name !== 'string' || name.trim() === '') {
-        const message = "'name' must be a non-empty string, such as the browser's name.";
-        sendError(res, { status: 400, code: 'invalid_request', message, param: 'name' });
+        sendError(
+          res,
+          invalidParam('name', "must be a non-empty string, such as the browser's name"),
+        );
         return;
       }
       sendJson(res, 201, await browsers.remember(name.trim()));
@@ -164,8 +165,7 @@ export function accessHandlers({ browsers, about, controlToken, app }: AccessDep
       const lines = Number(req.query['lines'] ?? DEFAULT_LINES);
       const count = Number.isInteger(lines) && lines > 0 ? Math.min(lines, MAX_LINES) : null;
       if (count === null) {
-        const message = "'lines' must be a whole number of at least 1.";
-        sendError(res, { status: 400, code: 'invalid_request', message, param: 'lines' });
+        sendError(res, invalidParam('lines', 'must be a whole number of at least 1'));
         return;
       }
       sendJson(res, 200, { lines: await about.logLines(count) });
@@ -243,8 +243,10 @@ export function sharingHandlers(deps: SharingDeps) {
       const body: unknown = req.body;
       const host = isObject(body) ? body['host'] : undefined;
       if (typeof host !== 'string' || host.trim() === '') {
-        const message = "'host' must be an address of this machine, such as 192.168.1.20.";
-        sendError(res, { status: 400, code: 'invalid_request', message, param: 'host' });
+        sendError(
+          res,
+          invalidParam('host', 'must be an address of this machine, such as 192.168.1.20'),
+        );
         return;
       }
       const changed = await change(host.trim(), deps);

@@ -11,28 +11,22 @@ import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/ci
 import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
-import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
-import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
+import { createPredictions } from '../routing/ttft-predictions.ts';
+import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
-import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
-import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
+import { createBudgets, createKeyLimits } from '../usage/limits.ts';
+import { createUsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import {
-  createLatencies,
-  createOutcomes,
-  createStats,
-  type Latencies,
-  type Stats,
-} from './counters.ts';
-import { createLiveFeed, type LiveFeed } from './live-feed.ts';
-import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
-import { createRequestReader, type RequestReader } from './request-reader.ts';
+import { createLatencies, createOutcomes, createStats } from './counters.ts';
+import { createLiveFeed } from './live-feed.ts';
+import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
+import { createRequestReader } from './request-reader.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { createSightings, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
-import { createTraffic, type TrafficCounts } from './traffic.ts';
+import { createTraffic } from './traffic.ts';
 
 interface MonitorDeps {
   readonly config: () => Config;
@@ -61,30 +55,13 @@ interface MonitorDeps {
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
-export interface Monitor {
-  readonly logs: RequestLogs;
-  readonly requests: RequestReader;
-  readonly circuits: Circuits;
-  readonly latencies: Latencies;
-  readonly predictions: Predictions;
-  readonly stats: Stats;
-  readonly warmup: WarmupRunner;
-  readonly feed: LiveFeed;
-  readonly usage: UsageRecorder;
-  readonly budgets: Budgets;
-  readonly keyLimits: KeyLimits;
-  /** Counts since the start. */
-  readonly traffic: TrafficCounts;
-  readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
-  /** Writes unsaved state to disk. */
-  readonly flush: () => Promise<void>;
-}
+export type Monitor = ReturnType<typeof createMonitor>;
 
 /** Machines that were never called have no data to report, so their number is limited to keep the report readable. */
 const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
-export function createMonitor(deps: MonitorDeps): Monitor {
+export function createMonitor(deps: MonitorDeps) {
   const { clock, config, http, pickLocal, app } = deps;
   const stats = createStats();
   const outcomes = createOutcomes();
@@ -162,9 +139,11 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     warmup,
     feed,
     ...counting,
+    /** Counts since the start. */
     traffic,
     status,
-    async flush() {
+    /** Writes unsaved state to disk. */
+    flush: async (): Promise<void> => {
       await state.flush();
       await usage.close();
     },

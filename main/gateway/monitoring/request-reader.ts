@@ -1,15 +1,11 @@
 import type { RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
 import { pageOf } from '../usage/queries.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 
 /** Reads the stored requests, which are more than the live feed shows. */
-export interface RequestReader {
-  page(wanted: RequestsWanted): Promise<RequestPage>;
-  /** Also finds running requests; null if the request is unknown or no longer stored. */
-  one(id: string): Promise<RequestRow | null>;
-}
+export type RequestReader = ReturnType<typeof createRequestReader>;
 
 export function createRequestReader({
   rows,
@@ -19,9 +15,9 @@ export function createRequestReader({
   readonly rows: () => readonly RequestRow[];
   readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
   readonly nameOf: (id: string) => string | null;
-}): RequestReader {
+}) {
   return {
-    async page(wanted) {
+    async page(wanted: RequestsWanted) {
       // If nothing is stored, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
@@ -31,7 +27,8 @@ export function createRequestReader({
       const named = namesNow([...page.facets.machine, ...asked], nameOf);
       return { ...page, machines: { ...page.machines, ...named } };
     },
-    async one(id) {
+    /** Also finds running requests; null if the request is unknown or no longer stored. */
+    async one(id: string) {
       return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };

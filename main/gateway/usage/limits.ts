@@ -17,16 +17,7 @@ export interface BudgetAt {
 }
 
 /** What upstreams have cost in the current day and month, and what they may cost. */
-export interface Budgets {
-  /** Adds the cost of a call of the upstream. */
-  spent(id: UpstreamId, nano: number): void;
-  /** Whether a budget that `config` sets for the upstream is used up. */
-  isSpent(id: UpstreamId, config: Config): boolean;
-  /** The budgets that are set. */
-  of(id: UpstreamId): readonly BudgetAt[];
-  /** The budget with the largest share spent; null if none is set. */
-  at(id: UpstreamId): BudgetAt | null;
-}
+export type Budgets = ReturnType<typeof createBudgets>;
 
 export function createBudgets(
   before: readonly PeriodSum[],
@@ -42,7 +33,7 @@ export function createBudgets(
     /** Called when a budget is used up, or nearly. */
     readonly changed: () => void;
   },
-): Budgets {
+) {
   const sums = createPeriodSums(clock, before);
 
   function budgetsOf(id: UpstreamId, settings = config()): readonly BudgetAt[] {
@@ -66,14 +57,18 @@ export function createBudgets(
   }
 
   return {
-    spent(id, nano) {
+    /** Adds the cost of a call of the upstream. */
+    spent(id: UpstreamId, nano: number) {
       if (nano === 0) return;
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id, settings) => budgetsOf(id, settings).some(isUsedUp),
-    of: (id) => budgetsOf(id),
-    at: (id) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
+    /** Whether a budget that `config` sets for the upstream is used up. */
+    isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
+    /** The budgets that are set. */
+    of: (id: UpstreamId) => budgetsOf(id),
+    /** The budget with the largest share spent; null if none is set. */
+    at: (id: UpstreamId) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
   };
 }
 
@@ -101,16 +96,7 @@ export interface KeyLimitAt {
 }
 
 /** What the keys of apps have used in the current day and month, and what they may use. Counted by key name. */
-export interface KeyLimits {
-  /** A request with the key begins. */
-  requested(key: string | null): void;
-  /** Adds the tokens of a call for the key. */
-  used(key: string | null, tokens: number): void;
-  /** The key's limits. */
-  of(key: string): readonly KeyLimitAt[];
-  /** The limit that the key has reached, of several the one that resets last; null if it may call. */
-  reached(key: string | null): KeyLimitAt | null;
-}
+export type KeyLimits = ReturnType<typeof createKeyLimits>;
 
 export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
@@ -124,7 +110,7 @@ export function createKeyLimits(
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },
-): KeyLimits {
+) {
   // Counted for keys without a limit, too: a limit that is set later counts from the beginning of its period.
   const sums = {
     requests: createPeriodSums(clock, keyRequests),
@@ -157,10 +143,14 @@ export function createKeyLimits(
   }
 
   return {
-    requested: (key) => count('requests', key, 1),
-    used: (key, tokens) => count('tokens', key, tokens),
+    /** A request with the key begins. */
+    requested: (key: string | null) => count('requests', key, 1),
+    /** Adds the tokens of a call for the key. */
+    used: (key: string | null, tokens: number) => count('tokens', key, tokens),
+    /** The key's limits. */
     of: at,
-    reached(key) {
+    /** The limit that the key has reached, of several the one that resets last; null if it may call. */
+    reached(key: string | null) {
       if (key === null) return null;
       const over = at(key).filter(({ used, limit }) => used >= limit);
       return over.toSorted((a, b) => a.until - b.until).at(-1) ?? null;

@@ -1,7 +1,7 @@
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
 import type {
   HistoryMachine,
   HistoryPoint,
@@ -45,19 +45,7 @@ export interface EndedCall {
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
 
 /** Counts usage and passes it to the store. */
-export interface UsageRecorder {
-  requested(key: string | null): void;
-  /** Returns what it cost. */
-  callEnded(call: EndedCall): CallMoney;
-  /** `atMs`: the time of the end, in wall-clock milliseconds. */
-  requestEnded(row: RequestRow, atMs: number): void;
-  history(range: HistoryRange): Promise<UsageHistory>;
-  /** Null if none are stored or they cannot be read. */
-  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
-  request(id: string): Promise<RequestRow | null>;
-  /** Writes what was counted; to be called once no request is running. */
-  close(): Promise<void>;
-}
+export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
 const WRITE_DELAY_MS = 500;
@@ -75,7 +63,7 @@ export function createUsageRecorder(
     readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
   },
-): UsageRecorder {
+) {
   const tally = createTally();
   const buffered = createRowBuffer();
   let cancelTimer: (() => void) | null = null;
@@ -95,8 +83,9 @@ export function createUsageRecorder(
   }
 
   return {
-    requested: (key) => keyLimits.requested(key),
-    callEnded(call) {
+    requested: (key: string | null) => keyLimits.requested(key),
+    /** Returns what it cost. */
+    callEnded(call: EndedCall) {
       const used = figuresOf(call, config());
       const { upstream, provider, model, key } = call;
       const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
@@ -108,14 +97,15 @@ export function createUsageRecorder(
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
-    requestEnded(row, atMs) {
+    /** `atMs`: the time of the end, in wall-clock milliseconds. */
+    requestEnded(row: RequestRow, atMs: number) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
       buffered.add(row);
     },
-    async history(range) {
+    async history(range: HistoryRange) {
       write();
       const now = clock.now();
       const query = queryOf(range, now);
@@ -123,14 +113,16 @@ export function createUsageRecorder(
       const { currency } = config().gateway;
       return { range, to: now, ...reportOf(found, query), currency, problem: store.problem };
     },
-    requests(wanted) {
+    /** Null if none are stored or they cannot be read. */
+    requests(wanted: RequestsWanted) {
       write();
       return store.requests(wanted);
     },
-    request(id) {
+    request(id: string) {
       write();
       return store.request(id);
     },
+    /** Writes what was counted; to be called once no request is running. */
     close() {
       write();
       return store.close();
