@@ -151,7 +151,6 @@ function createComponents(
     clock,
     ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
     ...runtime.engine,
-    arePathsAllowed: false,
     changed() {
       if (engines.isStuck()) inference.endUnanswered();
       listeners.changed();

@@ -25,12 +25,8 @@ import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
 /** Enrols this machine at a gateway. */
-export async function runJoin({
-  env,
-  dataDirectory,
-  words,
-  options,
-}: Input): Promise<CommandOutcome> {
+export async function runJoin(input: Input): Promise<CommandOutcome> {
+  const { env, dataDirectory, words, options } = input;
   const [url = '', token = ''] = words;
   const loaded = loadConfig(
     env,

@@ -30,13 +30,11 @@ export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promis
   return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
-export function stateLine({
-  owner,
-  inFlight,
-}: {
+export function stateLine(agent: {
   readonly owner: Pick<AgentView['owner'], 'mode' | 'reasons'>;
   readonly inFlight: number;
 }): string {
+  const { owner, inFlight } = agent;
   const why = owner.reasons.join(' ');
   switch (owner.mode) {
     case 'on':

@@ -126,11 +126,11 @@ interface OwnAddress {
 }
 
 /** The upstreams whose address is this gateway's own: each request would call itself again. */
-export function ownAddresses(config: Config, isOwnHost = isThisMachine): readonly OwnAddress[] {
+export function ownAddresses(config: Config): readonly OwnAddress[] {
   const { gateway, agent } = config;
   return ENTRIES.flatMap((entry) => {
     const url = upstreamUrl(entry, config);
-    if (url === null || !isOwnHost(url.hostname)) return [];
+    if (url === null || !isThisMachine(url.hostname)) return [];
     const port = portOf(url);
     // The agent's engine behind the agent's own port would be a loop as well.
     const isAgentLoop = entry.path === 'agent.engineUrl' && agent.ports.includes(port);

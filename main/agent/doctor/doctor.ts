@@ -171,7 +171,7 @@ async function lookInTurn(
   for (const address of addresses) {
     const look = await lookAt(address, isPinned, edges);
     if (look.kind === 'found') {
-      const { view } = found(address, look.found, { arePathsAllowed: false, before: null });
+      const { view } = found(address, look.found, null);
       return { ...NOBODY, engine: { view, address } };
     }
     if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };

@@ -12,7 +12,7 @@ interface NotedAt {
 const FORGET_MS = 600_000;
 
 /** The known engines, and which of them is served. */
-export function createEngineTable(arePathsAllowed: boolean) {
+export function createEngineTable() {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
   let shown = '[null,[],false]';
@@ -35,7 +35,7 @@ export function createEngineTable(arePathsAllowed: boolean) {
       const key = keyOf(address);
       const before = known.get(key) ?? (isPinned ? unseen(address) : null);
       if (look.kind === 'found') {
-        known.set(key, found(address, look.found, { arePathsAllowed, before }));
+        known.set(key, found(address, look.found, before));
       } else if (before !== null) {
         known.set(key, missed(before, look, ticks));
       }
@@ -113,11 +113,10 @@ const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 export function found(
   address: EngineAddress,
   { kind, apiPath, detail }: Found,
-  { arePathsAllowed, before }: { arePathsAllowed: boolean; before: KnownEngine | null },
+  before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;
-  const location =
-    detail.location === null ? null : shownLocation(detail.location, arePathsAllowed);
+  const location = detail.location === null ? null : shownLocation(detail.location);
   const view: EngineView = {
     kind,
     baseUrl: address.origin + address.basePath + apiPath,

@@ -16,8 +16,6 @@ interface EngineWatchOptions extends AskEdges {
   readonly ownPorts: () => readonly number[];
   /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
-  /** Whether whole paths of model files may be shown. */
-  readonly arePathsAllowed: boolean;
   readonly changed: () => void;
   /** For tests. */
   readonly ports?: readonly number[];
@@ -32,7 +30,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
-  const table = createEngineTable(options.arePathsAllowed);
+  const table = createEngineTable();
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   function settle(): boolean {

@@ -157,8 +157,9 @@ async function answer(
   const { inference, health, clock } = deps;
   const access = accessOf(req, deps.access);
   if (access.kind === 'allowed') markProved(req.socket);
-  const [path, query] = splitOnce(req.url ?? '', '?');
-  const nonce = new URLSearchParams(query).get('nonce');
+  const url = req.url ?? '';
+  const [path = ''] = url.split('?', 1);
+  const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');
   if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {
     sendHealth(res, health.proof(nonce));
     return;
@@ -201,11 +202,6 @@ function notFound(path: string): AgentError {
   return { status: 404, code: 'not_found', message };
 }
 
-function splitOnce(text: string, mark: string): readonly [string, string] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
-
 interface AccessRules {
   /** Names of this machine, besides loopback names and the local address of the connection. */
   readonly hostNames: () => readonly string[];
@@ -240,21 +236,14 @@ function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
 
 function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | null {
   const host = req.headers.host ?? '';
+  const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
   if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
-    return {
-      status: 403,
-      code: 'host_not_allowed',
-      message: `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
-      headers: REFUSED_BY_AGENT,
-    };
+    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`;
+    return { ...refused, code: 'host_not_allowed', message };
   }
   if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {
-    return {
-      status: 403,
-      code: 'origin_not_allowed',
-      message: "Web pages may not call a machine's agent; call the gateway instead.",
-      headers: REFUSED_BY_AGENT,
-    };
+    const message = "Web pages may not call a machine's agent; call the gateway instead.";
+    return { ...refused, code: 'origin_not_allowed', message };
   }
   return null;
 }

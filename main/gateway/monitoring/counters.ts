@@ -13,44 +13,51 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
-/** The totals survive restarts. */
-export interface StatsView {
-  readonly totalRequests: number;
-  readonly fallbackCount: number;
+const count = z.int().nonnegative();
+
+/** They survive restarts; files of earlier versions lack all but the first two. */
+const totalsSchema = z.object({
+  totalRequests: count,
+  fallbackCount: count,
   /** Hedged calls: second attempts sent beside a slow first one. */
-  readonly hedges: number;
+  hedges: count.catch(0),
   /** Broken streams that another upstream continued. */
-  readonly handovers: number;
+  handovers: count.catch(0),
   /** Requests that were answered completely. */
-  readonly answers: number;
+  answers: count.catch(0),
   /** In prompts and answers, as reported by upstreams or estimated. */
-  readonly tokens: number;
+  tokens: count.catch(0),
+});
+
+export interface StatsView extends Readonly<z.infer<typeof totalsSchema>> {
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
-type Totals = Omit<StatsView, 'inFlight'>;
+const ZERO = {
+  totalRequests: 0,
+  fallbackCount: 0,
+  hedges: 0,
+  handovers: 0,
+  answers: 0,
+  tokens: 0,
+};
 
 /** Counts requests; results of attempts are counted by the circuits. */
 export type Stats = ReturnType<typeof createStats>;
 
 export function createStats() {
-  let totalRequests = 0;
-  let fallbackCount = 0;
-  let hedges = 0;
-  let handovers = 0;
-  let answers = 0;
-  let tokens = 0;
+  let totals = { ...ZERO };
   const running = new Map<string, number>();
   const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
-    accepted: () => void (totalRequests += 1),
-    fellBack: () => void (fallbackCount += 1),
-    hedged: () => void (hedges += 1),
-    handedOver: () => void (handovers += 1),
+    accepted: () => void (totals.totalRequests += 1),
+    fellBack: () => void (totals.fallbackCount += 1),
+    hedged: () => void (totals.hedges += 1),
+    handedOver: () => void (totals.handovers += 1),
     /** A request has ended; `tokens` is the sum over all its attempts. */
     ended(isAnswered: boolean, used: number) {
-      if (isAnswered) answers += 1;
-      tokens += used;
+      if (isAnswered) totals.answers += 1;
+      totals.tokens += used;
     },
     /** An attempt at an upstream or a provider has started. */
     entered: (id: string) => void running.set(id, inFlightAt(id) + 1),
@@ -64,18 +71,10 @@ export function createStats() {
     inFlightAt,
     /** Running attempts by id, for all upstreams and providers that have any. */
     running: () => running,
-    view: () => ({
-      totalRequests,
-      fallbackCount,
-      hedges,
-      handovers,
-      answers,
-      tokens,
-      inFlight: mapUpstreams(inFlightAt),
-    }),
-    /** Sets the totals from an earlier run. */
-    restore(totals: Totals) {
-      ({ totalRequests, fallbackCount, hedges, handovers, answers, tokens } = totals);
+    view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),
+    /** Sets the totals to those of an earlier run's view; ignores invalid ones. */
+    restore(saved: unknown) {
+      totals = totalsSchema.safeParse(saved).data ?? totals;
     },
   };
 }
@@ -158,7 +157,6 @@ export function providerTraffic(
 /** Counts requests by outcome, and per upstream once for each request. */
 export type Outcomes = ReturnType<typeof createOutcomes>;
 
-const count = z.int().nonnegative();
 const tally = z.object({ asked: count, answered: count, retries: count, polls: count });
 const outcomesSchema = z.object({
   ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }),

@@ -7,15 +7,12 @@ import type { UsageRecorder } from '../usage/recorder.ts';
 /** Reads the stored requests, which are more than the live feed shows. */
 export type RequestReader = ReturnType<typeof createRequestReader>;
 
-export function createRequestReader({
-  rows,
-  usage,
-  nameOf,
-}: {
+export function createRequestReader(deps: {
   readonly rows: () => readonly RequestRow[];
   readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
   readonly nameOf: (id: string) => string | null;
 }) {
+  const { rows, usage, nameOf } = deps;
   return {
     async page(wanted: RequestsWanted) {
       // If nothing is stored, there are only the requests that the feed shows.

@@ -13,32 +13,19 @@ export type TrafficCounts = ReturnType<typeof createTraffic>;
 
 export interface UpstreamTraffic {
   /** By the reason why they did not give the answer; `none` for those that did. */
-  readonly attempts: ReadonlyMap<string, number>;
-  readonly skips: ReadonlyMap<string, number>;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-  readonly estimatedTokens: number;
+  readonly attempts: Map<string, number>;
+  readonly skips: Map<string, number>;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  estimatedTokens: number;
   /** In billionths of the currency. */
-  readonly spentNano: number;
+  spentNano: number;
   readonly firstToken: Histogram;
   readonly perOutputToken: Histogram;
 }
 
-export interface TrafficView {
-  readonly outcomes: Readonly<Record<RequestOutcome, number>>;
-  readonly durations: Readonly<Record<RequestOutcome, Histogram>>;
-  readonly fallbacks: number;
-  readonly hedgesWon: number;
-  readonly hedgesLost: number;
-  readonly resumes: number;
-  /** What the tokens of `local` would have cost, in billionths of the currency. */
-  readonly savedNano: number;
-  readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
-  readonly byEndpoint: ReadonlyMap<string, number>;
-  /** By name of the key. */
-  readonly byKey: ReadonlyMap<string, KeyTraffic>;
-}
+export type TrafficView = ReturnType<TrafficCounts['view']>;
 
 export interface KeyTraffic {
   readonly requests: number;
@@ -57,22 +44,10 @@ const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
 
-type Counting = {
-  -readonly [Key in keyof UpstreamTraffic]: UpstreamTraffic[Key] extends ReadonlyMap<string, number>
-    ? Map<string, number>
-    : UpstreamTraffic[Key];
-};
-
 export function createTraffic() {
-  const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
-  const duration = () => createHistogram(DURATION_S);
-  const durations = {
-    ok: duration(),
-    client_error: duration(),
-    gateway_error: duration(),
-    aborted: duration(),
-  };
-  const upstreams = mapUpstreams((): Counting => ({
+  const outcomes = byOutcome(() => 0);
+  const durations = byOutcome(() => createHistogram(DURATION_S));
+  const upstreams = mapUpstreams((): UpstreamTraffic => ({
     attempts: new Map(INITIAL_REASONS.map((reason) => [reason, 0])),
     skips: new Map(),
     inputTokens: 0,
@@ -126,12 +101,18 @@ export function createTraffic() {
       hedgesWon,
       hedgesLost,
       resumes,
+      /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
       upstreams,
       byEndpoint,
+      /** By name of the key. */
       byKey,
     }),
   };
+}
+
+function byOutcome<T>(make: () => T): Record<RequestOutcome, T> {
+  return { ok: make(), client_error: make(), gateway_error: make(), aborted: make() };
 }
 
 function increment(counts: Map<string, number>, key: string): void {

@@ -21,12 +21,7 @@ export type Budgets = ReturnType<typeof createBudgets>;
 
 export function createBudgets(
   before: readonly PeriodSum[],
-  {
-    clock,
-    config,
-    log,
-    changed,
-  }: {
+  deps: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly log: Log;
@@ -34,6 +29,7 @@ export function createBudgets(
     readonly changed: () => void;
   },
 ) {
+  const { clock, config, log, changed } = deps;
   const sums = createPeriodSums(clock, before);
 
   function budgetsOf(id: UpstreamId, settings = config()): readonly BudgetAt[] {
@@ -100,17 +96,14 @@ export type KeyLimits = ReturnType<typeof createKeyLimits>;
 
 export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
-  {
-    clock,
-    limitsOf,
-    log,
-  }: {
+  deps: {
     readonly clock: Clock;
     /** Null if the key has no limit. */
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },
 ) {
+  const { clock, limitsOf, log } = deps;
   // Counted for keys without a limit, too: a limit that is set later counts from the beginning of its period.
   const sums = {
     requests: createPeriodSums(clock, keyRequests),

@@ -52,18 +52,14 @@ const WRITE_DELAY_MS = 500;
 
 export function createUsageRecorder(
   store: UsageStore,
-  {
-    clock,
-    config,
-    budgets,
-    keyLimits,
-  }: {
+  deps: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
   },
 ) {
+  const { clock, config, budgets, keyLimits } = deps;
   const tally = createTally();
   const buffered = createRowBuffer();
   let cancelTimer: (() => void) | null = null;

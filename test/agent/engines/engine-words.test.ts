@@ -24,11 +24,7 @@ test.each([
     'Qwen/Qwen3-32B',
   ],
 ])('of where a model lies, %s, only %s is shown', (location, shown) => {
-  expect(shownLocation(location, false)).toBe(shown);
-});
-
-test('a whole path is shown only to those whose owner allows it', () => {
-  expect(shownLocation('/home/ada/gemma.gguf', true)).toBe('/home/ada/gemma.gguf');
+  expect(shownLocation(location)).toBe(shown);
 });
 
 test('samples are read over all labels; buckets, comments and what is no number are left out', () => {

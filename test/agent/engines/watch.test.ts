@@ -35,7 +35,6 @@ function started({ ports = [], ownPorts = [], pinned }: Given): Started {
     ports,
     ownPorts: () => ownPorts,
     pinned: pinned ?? null,
-    arePathsAllowed: false,
     changed: () => (changes += 1),
   });
   onTestFinished(async () => {

@@ -145,10 +145,9 @@ const HUB_CACHE = /(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)/;
  * The part of a model's location that may be shown. Paths reveal something about a machine and its owner, so only the
  * last part of a path is kept, or the hub id if the path is in the hub's cache.
  */
-export function shownLocation(location: string, arePathsAllowed: boolean): string | null {
+export function shownLocation(location: string): string | null {
   const [, owner, name] = HUB_CACHE.exec(location) ?? [];
   if (owner !== undefined && name !== undefined) return `${owner}/${name}`;
-  if (arePathsAllowed) return location;
   const isFile = /\.(gguf|safetensors|bin|llamafile)$/i.test(location);
   if (HUB_ID.test(location) && !isFile && !/^\.{1,2}\//.test(location)) return location;
   const parts = location.split(/[/\\]/).filter((part) => part !== '');
