@@ -7,8 +7,7 @@ import type { AppApi, ElectronApi } from './electron-api.ts';
 import type { Addresses, HostApi } from './host-api.ts';
 import { createKeyStorage, type Keychain, type KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
-import { appMenu } from './menu-bar.ts';
-import { type SystemState, trayView } from './menus.ts';
+import { appMenu, type SystemState, trayView } from './menus.ts';
 import {
   childGone,
   createNotifier,

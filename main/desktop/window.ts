@@ -5,7 +5,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { AppApi, ContentsApi, ElectronApi, ScreenApi, WindowApi } from './electron-api.ts';
-import { contextMenu } from './menu-bar.ts';
+import { contextMenu } from './menus.ts';
 
 interface WindowDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;

@@ -18,7 +18,7 @@ import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
-import type { RequestReader } from '../monitoring/request-reader.ts';
+import type { RequestReader } from '../monitoring/monitor.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { LocalChoice } from '../upstream/call.ts';

@@ -1,5 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
-import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
+import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
+import { namesNow } from '#shared/machine-names.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -17,12 +19,12 @@ import type { LocalChoice } from '../upstream/call.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/limits.ts';
-import { createUsageRecorder } from '../usage/recorder.ts';
+import { pageOf } from '../usage/queries.ts';
+import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createOutcomes, createStats } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
-import { createRequestReader } from './request-reader.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { createSightings, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
@@ -197,6 +199,33 @@ export function createChecks(
     stopChecks: () => {
       healthChecks.stop();
       sightings.watched(false);
+    },
+  };
+}
+
+/** Reads the stored requests, which are more than the live feed shows. */
+export type RequestReader = ReturnType<typeof createRequestReader>;
+
+function createRequestReader(deps: {
+  readonly rows: () => readonly RequestRow[];
+  readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
+  readonly nameOf: (id: string) => string | null;
+}) {
+  const { rows, usage, nameOf } = deps;
+  return {
+    async page(wanted: RequestsWanted) {
+      // If nothing is stored, there are only the requests that the feed shows.
+      const ended = () => rows().filter(({ state }) => state !== 'running');
+      const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
+      const asked = page.data.flatMap(({ attempts }) =>
+        attempts.flatMap(({ provider }) => provider ?? []),
+      );
+      const named = namesNow([...page.facets.machine, ...asked], nameOf);
+      return { ...page, machines: { ...page.machines, ...named } };
+    },
+    /** Also finds running requests; null if the request is unknown or no longer stored. */
+    async one(id: string) {
+      return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };
 }
