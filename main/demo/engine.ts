@@ -28,7 +28,7 @@ export function createDemoEngine(
   id: UpstreamId,
   { isCold = false, speaksChatOnly = false, pace = PACE }: DemoTraits = {},
 ) {
-  const coldStart: ColdStart = createColdStart(isCold ? pace.coldStartMs : 0);
+  const coldStart = createColdStart(isCold ? pace.coldStartMs : 0);
   let fault: DemoFault = 'none';
   let server: Server | null = null;
   let port = 0;
@@ -125,12 +125,9 @@ function error(text: string): object {
   return { error: { message: text, type: 'demo', code: null, param: null } };
 }
 
-/** Imitates an engine that is switched off while unused and starts slowly. */
-type ColdStart = ReturnType<typeof createColdStart>;
-
 const SLEEP_AFTER_MS = 120_000;
 
-/** An engine that takes no time to start is always up. */
+/** Imitates an engine that is switched off while unused and starts slowly; one that takes no time is always up. */
 function createColdStart(startMs: number) {
   let startedAt: number | null = null;
   let calledAt = 0;
