@@ -24,6 +24,7 @@ import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/detect.ts';
+import type { EngineAddress } from './engines/adapters/probe.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures } from './record.ts';
@@ -34,7 +35,7 @@ import { createRegistration, type Registration } from './registration/registrati
 import type { RegistrationView } from './registration/session.ts';
 import { type Counters, createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
-import { createInference, type EngineTarget, type Inference } from './server/inference.ts';
+import { createInference, type Inference } from './server/inference.ts';
 import {
   type AgentAddress,
   type AgentPort,
@@ -218,7 +219,7 @@ function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
 }
 
-function targetOf(engines: EngineWatch): EngineTarget | null {
+function targetOf(engines: EngineWatch): EngineAddress | null {
   const [address, view] = [engines.address(), engines.engine()];
   if (address === null || view === null) return null;
   const { origin, authorization } = address;

@@ -120,22 +120,22 @@ function routeHeaders(headers: IncomingHttpHeaders) {
   };
 }
 
-interface Streamed {
+interface StreamState {
   readonly text: string;
   readonly error: string | null;
   readonly model: string | null;
   readonly firstContentMs: number | null;
 }
 
-const NOTHING: Streamed = { text: '', error: null, model: null, firstContentMs: null };
+const NOTHING: StreamState = { text: '', error: null, model: null, firstContentMs: null };
 
 async function readStream(
   response: AsyncIterable<Buffer>,
   onText: (piece: string) => void,
   sinceMs: () => number,
-): Promise<Streamed> {
+): Promise<StreamState> {
   const framer = createFramer();
-  let state: Streamed = { ...NOTHING, error: 'The answer was cut off.' };
+  let state: StreamState = { ...NOTHING, error: 'The answer was cut off.' };
   for await (const chunk of response) {
     const frames = framer.push(chunk);
     for (const event of frames === null ? [] : eventsOf(frames)) {

@@ -86,10 +86,10 @@ function reachable(host: string): string {
   return literal === '::' ? '::1' : literal;
 }
 
-type Answered = Extract<ProbeAnswer, { readonly kind: 'answer' }>;
+type ProbeReply = Extract<ProbeAnswer, { readonly kind: 'answer' }>;
 
 /** Whether an agent of this program answered, whatever its answer. */
-function isAgents({ text, headers }: Answered): boolean {
+function isAgents({ text, headers }: ProbeReply): boolean {
   const json = parseJson(text);
   return (
     headers['x-gateway-agent'] !== undefined ||
@@ -111,7 +111,7 @@ function portRemedy(
   return 'Start Switchyard on this machine: its agent listens there.';
 }
 
-function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): string | null {
+function healthRemedy(agent: ExpectedAgent, nonce: string, answer: ProbeReply): string | null {
   const { status, text } = answer;
   const json = parseJson(text);
   const said = textOf(memberOf(json, 'status'));

@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from '../engines/adapters/probe.ts';
-import { ENGINE_PORTS, localAddresses, lookAt } from '../engines/detect.ts';
+import { ENGINE_PORTS, type EnginePlace, localAddresses, lookAt } from '../engines/detect.ts';
 import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
 import { readingsText } from '../telemetry/gpu-device.ts';
@@ -82,15 +82,10 @@ function placeOf(
   return { origin, authorization, basePath: engine.view.baseUrl.slice(origin.length) };
 }
 
-interface EngineSearch {
-  /** Set by the owner; null: the default ports are tried. */
-  readonly pinned: EngineAddress | null;
+interface EngineSearch extends Partial<EnginePlace> {
+  readonly pinned: EnginePlace['pinned'];
   /** Ports of this program, which are never tried as an engine's. */
   readonly ownPorts: readonly number[];
-  /** For tests. */
-  readonly ports?: readonly number[];
-  /** Why the address in the settings cannot be used, and the fix; null if it can. */
-  readonly fault?: string | null;
 }
 
 /** The engine that the agent would serve; null if there is none. */
@@ -153,7 +148,7 @@ function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
     : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
 }
 
-interface Seen {
+interface Finding {
   readonly engine: EngineSearchResult['engine'];
   /** Origin of a program that is not an engine. */
   readonly stranger: string | null;
@@ -161,13 +156,13 @@ interface Seen {
   readonly silent: string | null;
 }
 
-const NOBODY: Seen = { engine: null, stranger: null, silent: null };
+const NOBODY: Finding = { engine: null, stranger: null, silent: null };
 
 async function lookInTurn(
   addresses: readonly EngineAddress[],
   isPinned: boolean,
   edges: AskEdges,
-): Promise<Seen> {
+): Promise<Finding> {
   for (const address of addresses) {
     const look = await lookAt(address, isPinned, edges);
     if (look.kind === 'found') {

@@ -3,21 +3,14 @@ import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
+import type { EngineAddress } from '../engines/adapters/probe.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { engineHeaders, forward, type ForwardEdges, requestedModel } from './forward.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
-export interface EngineTarget {
-  readonly origin: string;
-  /** Path before `/v1`. */
-  readonly basePath: string;
-  /** `Authorization` for the engine; null if the owner has set none. */
-  readonly authorization: string | null;
-}
-
 interface InferenceDeps extends ForwardEdges {
-  readonly engine: () => EngineTarget | null;
+  readonly engine: () => EngineAddress | null;
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
@@ -174,7 +167,7 @@ async function bodyOf(
 }
 
 function requestTo(
-  { origin, basePath, authorization }: EngineTarget,
+  { origin, basePath, authorization }: EngineAddress,
   { method, path, body }: Pick<HttpRequest, 'method' | 'path' | 'body'>,
   req: IncomingMessage,
 ): Omit<HttpRequest, 'fresh'> {

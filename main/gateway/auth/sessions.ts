@@ -47,29 +47,19 @@ export function createSessions(clock: Clock) {
   };
 }
 
-/** A browser that is remembered and keeps control. */
-interface Browser {
-  readonly id: string;
-  readonly name: string;
-  readonly createdAt: number;
-  readonly seenAt: number;
-}
-
 /** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */
 export type Browsers = ReturnType<typeof createBrowsers>;
 
-const schema = z.strictObject({
-  version: z.literal(1),
-  browsers: z.array(
-    z.strictObject({
-      id: z.string(),
-      name: z.string(),
-      digest: z.string().length(64),
-      createdAt: z.int(),
-      seenAt: z.int(),
-    }),
-  ),
+const browserSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  digest: z.string().length(64),
+  createdAt: z.int(),
+  seenAt: z.int(),
 });
+const schema = z.strictObject({ version: z.literal(1), browsers: z.array(browserSchema) });
+
+type Browser = Readonly<Omit<z.infer<typeof browserSchema>, 'digest'>>;
 
 const MAX_BROWSERS = 50;
 const MAX_NAME_LENGTH = 80;

@@ -26,7 +26,7 @@ const INTERVAL_MS = 30_000;
 /** Shorter, because the owner of an engine that is down may be starting it. */
 const OWN_FAILED_INTERVAL_MS = 5000;
 
-interface Seen {
+interface CheckResult {
   /** Milliseconds since the epoch, like all times in this file. */
   readonly at: number;
   /** Null if it answered. */
@@ -36,10 +36,10 @@ interface Seen {
 }
 
 /** Replaced as a whole when the upstream's settings change, so that a running check is dropped. */
-interface Known {
+interface CheckState {
   /** Anything older belongs to earlier settings. */
   readonly since: number;
-  last: Seen | null;
+  last: CheckResult | null;
   lastFailedAt: number | null;
   cancelTimer: () => void;
 }
@@ -49,7 +49,7 @@ export function createSightings(deps: SightingsDeps) {
   const known = mapUpstreams(() => unknown(0));
   let isWatched = false;
 
-  function note(id: UpstreamId, before: Known, seen: Seen): void {
+  function note(id: UpstreamId, before: CheckState, seen: CheckResult): void {
     if (known[id] !== before) return;
     const { last } = before;
     before.last = seen;
@@ -128,16 +128,16 @@ export function createSightings(deps: SightingsDeps) {
   };
 }
 
-function unknown(since: number): Known {
+function unknown(since: number): CheckState {
   return { since, last: null, lastFailedAt: null, cancelTimer() {} };
 }
 
 /** What is known about an upstream besides the results of its requests. */
-export interface ChecksSeen extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
+export interface CheckFacts extends Pick<CheckState, 'since' | 'last' | 'lastFailedAt'> {
   readonly isVerified: boolean;
 }
 
-export function sightingOf(health: HealthRecord, seen: ChecksSeen): Sighting {
+export function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const { since, last } = seen;
   const servedAt = after(since, lastSuccessAt);
@@ -167,12 +167,12 @@ function after(since: number, at: number | null): number {
  * has listed its models all along.
  */
 function showsRecovery(
-  check: Seen,
+  check: CheckResult,
   {
     error,
     failedAt,
     lastFailedAt,
-  }: ChecksSeen & { readonly error: string; readonly failedAt: number },
+  }: CheckFacts & { readonly error: string; readonly failedAt: number },
 ): boolean {
   if (check.isTest || error === 'unreachable') return true;
   return lastFailedAt !== null && lastFailedAt >= failedAt;

@@ -16,7 +16,7 @@ import type { Budgets, KeyLimits } from './limits.ts';
 import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
 import type { UsageStore } from './store.ts';
-import { createTally, minuteOf, NO_USAGE } from './tally.ts';
+import { createTally, minuteOf, NO_USAGE, type UsagePlace } from './tally.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
@@ -157,17 +157,10 @@ function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   return rows.filter((row) => kept.has(row));
 }
 
-interface UsagePlace {
-  readonly upstream: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly key: string;
-}
-
-type Count = readonly [place: UsagePlace, figures: Partial<UsageFigures>];
+type Count = readonly [place: Omit<UsagePlace, 'at'>, figures: Partial<UsageFigures>];
 
 /** The place of a request as its caller sees it, whichever upstreams were called. */
-const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
+const ALL = { upstream: '', provider: '', model: '', key: '' };
 
 /** One count for all keys together, and one for the request's own key. */
 function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Count[] {
