@@ -5,15 +5,12 @@ import {
   type GatewayVerdict,
 } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
-import type { AgentRecord } from '#shared/provider.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
 import {
-  type Availability,
   createAvailability,
   createAvailabilityMonitor,
   type OwnerMode,
@@ -31,23 +28,21 @@ import { agentRecord, gpuFigures } from './record.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { OwnRegistry } from './registration/link.ts';
 import { untilReady } from './registration/readiness.ts';
-import { createRegistration, type Registration } from './registration/registration.ts';
+import { createRegistration } from './registration/registration.ts';
 import type { RegistrationView } from './registration/session.ts';
-import { type Counters, createCounters } from './server/counters.ts';
+import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
-import { createInference, type Inference } from './server/inference.ts';
+import { createInference } from './server/inference.ts';
 import {
   type AgentAddress,
   type AgentPort,
-  type AgentServer,
   createAgentServer,
   createPortRetry,
   healthBody,
   proofBody,
 } from './server/server.ts';
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
-import { type AgentIdentity, openIdentity } from './storage/identity.ts';
-import type { FileWarning } from './storage/secret-file.ts';
+import { openIdentity } from './storage/identity.ts';
 import { createSequence } from './storage/sequence.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
@@ -103,21 +98,7 @@ interface AgentRuntimeState {
   isLeaving: boolean;
 }
 
-interface AgentComponents {
-  readonly identity: AgentIdentity;
-  /** About the agent's files, for the owner. */
-  readonly warnings: readonly FileWarning[];
-  readonly counters: Counters;
-  readonly availability: Availability;
-  readonly engines: EngineWatch;
-  readonly inference: Inference;
-  readonly registration: Registration;
-  readonly server: AgentServer;
-  mode(): OwnerMode;
-  uptimeS(): number;
-  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
-  record(isGoodbye: boolean): AgentRecord;
-}
+type AgentComponents = ReturnType<typeof createComponents>;
 
 /** Callbacks of the components. */
 interface AgentListeners {
@@ -131,16 +112,13 @@ interface AgentListeners {
 const MAX_IN_FLIGHT = 256;
 
 /** Nothing runs yet. */
-function createComponents(
-  deps: AgentDeps,
-  runtime: AgentRuntimeState,
-  listeners: AgentListeners,
-): AgentComponents {
+function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
   const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
   const file = createEnrollmentFile(dataDirectory, clock, platform);
   const enrolled = file.load();
+  /** About the agent's files, for the owner. */
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
   const availability = createAvailability(
@@ -159,6 +137,7 @@ function createComponents(
   });
   const mode = () => availability.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
+  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
     agentRecord(telemetry.read(), engines.engine(), {
       mode: isGoodbye ? 'leaving' : mode().mode,
@@ -211,8 +190,8 @@ function createComponents(
     clock,
     log,
   });
-  const base = { identity, warnings, counters, availability };
-  return { ...base, engines, inference, registration, server, mode, uptimeS, record };
+  const base = { identity, warnings, counters, availability, engines };
+  return { ...base, inference, registration, server, mode, uptimeS, record };
 }
 
 function openPorts({ ports }: AgentRuntimeState): readonly number[] {
@@ -231,15 +210,11 @@ function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
   return mode === 'on' ? null : closedError(mode, reasons);
 }
 
-interface ViewFacts {
-  readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
-  readonly unjudgeable: readonly OwnerRuleKey[];
-}
-
 function viewOf(
   parts: AgentComponents,
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
-  { deps, unjudgeable }: ViewFacts,
+  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>,
+  unjudgeable: readonly OwnerRuleKey[],
 ): AgentView {
   const { engines, availability, warnings } = parts;
   const record = parts.record(false);
@@ -247,15 +222,7 @@ function viewOf(
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
-  const isLoopbackOnly = isLoopbackHost(host);
-  const own = problemsOf({
-    host,
-    isLoopbackOnly,
-    ports,
-    registry,
-    warnings,
-    engineUrlFault: place.fault,
-  });
+  const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
   const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
   return {
     id: parts.identity.id,
@@ -386,7 +353,7 @@ export function createAgent(deps: AgentDeps) {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
+    view: () => viewOf(parts, runtime, deps, availabilityMonitor.unjudgeable()),
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
     /**

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../platform/http/server.ts';
 import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
@@ -5,7 +6,6 @@ import type { Problem } from './telemetry/gpu-device.ts';
 
 interface Circumstances {
   readonly host: string;
-  readonly isLoopbackOnly: boolean;
   readonly ports: readonly AgentPort[];
   readonly registry: RegistrationView;
   /** Warnings about files that were damaged or could not be written. */
@@ -33,7 +33,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
     });
   }
   problems.push(...portProblems(ports, seen.host));
-  if (registry.kind === 'joined' && seen.isLoopbackOnly && !isHere(registry.url ?? '')) {
+  if (registry.kind === 'joined' && isLoopbackHost(seen.host) && !isHere(registry.url ?? '')) {
     problems.push({
       tool: 'agent',
       tried: `listening on ${seen.host}`,

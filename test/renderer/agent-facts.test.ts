@@ -140,7 +140,6 @@ describe('problems', () => {
   test('all that the agent says of its own parts is shown openly', () => {
     const problems = problemsOf({
       host: '127.0.0.1',
-      isLoopbackOnly: true,
       ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
       registry: membership({
         kind: 'joined',
@@ -161,7 +160,6 @@ describe('problems', () => {
     const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
     const problems = problemsOf({
       host: '127.0.0.1',
-      isLoopbackOnly: true,
       ports: [],
       registry: membership(),
       warnings: [damaged],
