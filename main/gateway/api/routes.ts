@@ -45,18 +45,9 @@ interface Handlers {
 }
 
 /** The routes that Express serves, before the window's files. */
-export function routeTable({
-  access,
-  app,
-  control,
-  keys,
-  sharing,
-  upstreams,
-  agent,
-  providers,
-  requests,
-  install,
-}: Handlers): readonly Route[] {
+export function routeTable(handlers: Handlers): readonly Route[] {
+  const { access, app, control, keys, sharing, upstreams, agent, providers, requests, install } =
+    handlers;
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
