@@ -22,7 +22,7 @@ import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
 import { VERSION } from './app/package.ts';
 import { askForLink } from './cli/open.ts';
-import { EXIT } from './cli/outcome.ts';
+import { EXIT } from './cli/command.ts';
 import {
   dataDirectory,
   fileProblem,
@@ -33,19 +33,18 @@ import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
 import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
 import { readSettings, writeSettings } from './config/settings-file.ts';
-import { commandWords, refusedCommand } from './desktop/command-line.ts';
+import { commandWords, createTerminalCommand, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { ElectronApi } from './desktop/electron-api.ts';
 import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
-import { freePort } from './desktop/other-port.ts';
+import { freePort } from './desktop/start-failure.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
-import { createTerminalCommand } from './desktop/terminal-command.ts';
-import { openTrayPanel } from './desktop/tray-panel.ts';
+import { openTrayPanel } from './desktop/tray.ts';
 import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
-import { parseSavedWindow } from './desktop/window-bounds.ts';
+import { parseSavedWindow } from './desktop/window.ts';
 import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
@@ -113,7 +112,7 @@ function runApp(): Promise<void> {
   });
 }
 
-/** As `switchyard` in a terminal, which this program is as well (main/desktop/terminal-command.ts). */
+/** As `switchyard` in a terminal, which this program is as well (main/desktop/command-line.ts). */
 async function runCommand(words: readonly string[]): Promise<void> {
   app.dock?.hide();
   claimData();

@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { type Command, optionText, synopsis } from '../main/cli/command.ts';
-import { EXIT_MEANINGS } from '../main/cli/outcome.ts';
+import {
+  type Command,
+  EXIT_MEANINGS,
+  optionsOf,
+  optionText,
+  synopsis,
+} from '../main/cli/command.ts';
 import { COMMANDS } from '../main/cli/table.ts';
 
 export const CLI_PAGE = join(import.meta.dirname, '../docs/cli.md');
@@ -69,7 +74,10 @@ To complete commands, options and settings with the Tab key:
 `;
 
 function commandRow(command: Command): string {
-  const options = command.options.map((option) => `\`${optionText(option)}\``).join(', ');
+  const options = optionsOf(command)
+    .slice(0, -1)
+    .map((option) => `\`${optionText(option)}\``)
+    .join(', ');
   const does = [command.summary, command.details ?? ''].join(' ').trim();
   const cells = [`\`${synopsis(command)}\``, options, does];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

@@ -1,57 +1,295 @@
-import type { DoctorReport, GpuFigures } from '#shared/agent.ts';
-import { createAvailabilityMonitor } from './availability/monitor.ts';
-import type { OwnerWish } from './availability/policy.ts';
-import { createChangeMonitor } from './change-monitor.ts';
 import {
-  type AgentDeps,
-  type AgentRuntimeState,
-  createComponents,
-  openPorts,
-} from './components.ts';
-import { selfCheck } from './doctor/self-check.ts';
-import { enginePlace, type EngineSettings } from './engines/addresses.ts';
-import { gpuFigures } from './record.ts';
+  AGENT_PORTS,
+  type AgentView,
+  type DoctorReport,
+  type GatewayVerdict,
+} from '#shared/agent.ts';
+import type { JoinLine } from '#shared/join-line.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
+import {
+  createAvailability,
+  createAvailabilityMonitor,
+  type OwnerMode,
+  type OwnerWish,
+} from './availability/availability.ts';
+import type { HostActivity } from './availability/host-activity.ts';
+import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
+import { createChangeMonitor } from './change-monitor.ts';
+import { runChecks } from './doctor/doctor.ts';
+import { enginePlace, type EnginePlace, type EngineSettings } from './engines/detect.ts';
+import type { EngineAddress } from './engines/adapters/probe.ts';
+import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import { problemsOf } from './problems.ts';
+import { agentRecord, gpuFigures } from './record.ts';
 import type { Configured } from './registration/choose-registry.ts';
-import type { Registration } from './registration/registration.ts';
-import { createPortRetry } from './server/port-retry.ts';
-import type { AgentAddress, AgentPort } from './server/server.ts';
-import { type AgentView, viewOf } from './view.ts';
+import type { OwnRegistry } from './registration/link.ts';
+import { untilReady } from './registration/readiness.ts';
+import { createRegistration } from './registration/registration.ts';
+import type { RegistrationView } from './registration/session.ts';
+import { createCounters } from './server/counters.ts';
+import { closedError } from './server/errors.ts';
+import { createInference } from './server/inference.ts';
+import {
+  type AgentAddress,
+  type AgentPort,
+  createAgentServer,
+  createPortRetry,
+  healthBody,
+  proofBody,
+} from './server/server.ts';
+import { createEnrollmentFile } from './storage/enrollment-file.ts';
+import { openIdentity } from './storage/identity.ts';
+import { createSequence } from './storage/sequence.ts';
+import { readingsText } from './telemetry/gpu-device.ts';
+import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-export interface Agent {
-  /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
-  start(): Promise<void>;
-  /** Sends a goodbye; running requests may finish for `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-  view(): AgentView;
-  /** The last reading; does not call a driver. */
-  gpus(): readonly GpuFigures[];
-  ports(): readonly number[];
-  /**
-   * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
-   */
-  subscribe(listener: () => void): () => void;
-  /**
-   * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
-   * them finish.
-   */
-  setMode(wish: OwnerWish): Promise<void>;
-  /** Evaluates the owner's rules at once, because their settings may have changed. */
-  rulesChanged(): void;
-  /** The machine has woken from sleep. */
-  resumeFromSuspend(): void;
-  join: Registration['join'];
-  leave(): Promise<void>;
-  /** Moves to another address; running requests continue. */
-  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  serveEngineAt(settings: EngineSettings): void;
-  /** Reports to the registry that these settings name. */
-  reportTo(configured: Configured): Promise<void>;
-  /** Runs a registry's checks on this machine; concurrent callers share one run. */
-  runChecks(): Promise<DoctorReport>;
+/** Read on each use: settings change while the agent runs. */
+interface AgentSettings {
+  readonly heartbeatMs: number;
+  readonly region: string | null;
+  /** Further names that are accepted in a `Host` header. */
+  readonly allowedHosts: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly maxBodiesInFlightBytes: number;
+  readonly rules: OwnerRules;
 }
 
+export interface AgentDeps {
+  readonly dataDirectory: string;
+  readonly version: string;
+  /** As in `process.platform`. */
+  readonly platform: string;
+  readonly address: AgentAddress;
+  /** Set by the owner; null: the agent searches for one. */
+  readonly engineUrl: string | null;
+  /** Of the engine at `engineUrl`. */
+  readonly engineApiKey: string | null;
+  readonly registryUrl: string | null;
+  /** Other gateways of the same pool. */
+  readonly otherRegistryUrls: readonly string[];
+  readonly enrollToken: string | null;
+  readonly settings: () => AgentSettings;
+  /** Rules that the environment sets, so that they cannot be changed while the program runs. */
+  readonly heldRules: readonly OwnerRuleKey[];
+  /** The registry of this process; null if there is none. */
+  readonly ownRegistry: OwnRegistry | null;
+  /** Ports of this program's other parts, which are never tried as an engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly telemetry: TelemetryWatch;
+  readonly hostActivity: HostActivity;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  /** For tests; the engines' usual ports otherwise. */
+  readonly enginePorts?: readonly number[];
+}
+
+/** Mutable state shared by the agent's components. */
+interface AgentRuntimeState {
+  address: AgentAddress;
+  ports: readonly AgentPort[];
+  engine: EnginePlace;
+  isLeaving: boolean;
+}
+
+type AgentComponents = ReturnType<typeof createComponents>;
+
+/** Callbacks of the components. */
+interface AgentListeners {
+  /** The view has changed, and possibly the record. */
+  readonly changed: () => void;
+  /** The number of running requests has changed. */
+  readonly flightChanged: () => void;
+}
+
+/** Concurrent requests; an engine queues far fewer. */
+const MAX_IN_FLIGHT = 256;
+
+/** Nothing runs yet. */
+function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
+  const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
+  const startedTicks = clock.ticks();
+  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
+  const file = createEnrollmentFile(dataDirectory, clock, platform);
+  const enrolled = file.load();
+  /** About the agent's files, for the owner. */
+  const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
+  const counters = createCounters(dataDirectory, { clock, log });
+  const availability = createAvailability(
+    { ...deps, rules: () => settings().rules },
+    listeners.changed,
+  );
+  const engines = createEngineWatch({
+    http,
+    clock,
+    ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
+    ...runtime.engine,
+    changed() {
+      if (engines.isStuck()) inference.endUnanswered();
+      listeners.changed();
+    },
+  });
+  const mode = () => availability.mode(inference.inFlight());
+  const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
+  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
+  const record = (isGoodbye: boolean) =>
+    agentRecord(telemetry.read(), engines.engine(), {
+      mode: isGoodbye ? 'leaving' : mode().mode,
+      inFlight: inference.inFlight(),
+      ...counters.view(),
+      region: settings().region,
+      agentVersion: deps.version,
+      agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
+      uptimeS: uptimeS(),
+    });
+  const inference = createInference({
+    ...deps,
+    counters,
+    maxBodyBytes: () => settings().maxBodyBytes,
+    // Bodies are forwarded unchanged.
+    bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
+    maxInFlight: MAX_IN_FLIGHT,
+    engine: () => targetOf(engines),
+    closed: () => closedNow(runtime.isLeaving, mode()),
+    onInFlight: listeners.flightChanged,
+    // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
+    onTrouble: () => engines.look(),
+    isStuck: () => engines.isStuck(),
+  });
+  const registration = createRegistration({
+    ...deps,
+    identity,
+    record,
+    untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
+    sequence: createSequence(dataDirectory, log),
+    file,
+    saved: enrolled.enrolment,
+    own: deps.ownRegistry,
+    configured: deps,
+    heartbeatMs: () => settings().heartbeatMs,
+    onChange: listeners.changed,
+  });
+  const hostNames = () => {
+    const { hostname, tailnet } = telemetry.read();
+    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
+  };
+  const healthFacts = () => ({ identity, engine: engines.engine(), record: record(false) });
+  const server = createAgentServer({
+    access: { hostNames, tokenDigests: () => registration.tokenDigests() },
+    inference,
+    health: {
+      full: (nonce) => healthBody(healthFacts(), nonce),
+      proof: (nonce) => proofBody(healthFacts(), nonce),
+    },
+    clock,
+    log,
+  });
+  const base = { identity, warnings, counters, availability, engines };
+  return { ...base, inference, registration, server, mode, uptimeS, record };
+}
+
+function openPorts({ ports }: AgentRuntimeState): readonly number[] {
+  return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+}
+
+function targetOf(engines: EngineWatch): EngineAddress | null {
+  const [address, view] = [engines.address(), engines.engine()];
+  if (address === null || view === null) return null;
+  const { origin, authorization } = address;
+  return { origin, basePath: view.baseUrl.slice(origin.length), authorization };
+}
+
+function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
+  if (isLeaving) return closedError('leaving', []);
+  return mode === 'on' ? null : closedError(mode, reasons);
+}
+
+function viewOf(
+  parts: AgentComponents,
+  { address, ports, engine: place, isLeaving }: AgentRuntimeState,
+  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>,
+  unjudgeable: readonly OwnerRuleKey[],
+): AgentView {
+  const { engines, availability, warnings } = parts;
+  const record = parts.record(false);
+  const registry = parts.registration.view();
+  const engine = engines.engine();
+  const reading = deps.telemetry.read();
+  const { host } = address;
+  const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
+  const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
+  return {
+    id: parts.identity.id,
+    version: deps.version,
+    uptimeS: Math.floor(parts.uptimeS()),
+    owner: {
+      wish: availability.wish(),
+      rules: availability.rules(),
+      ...(isLeaving ? LEAVING : parts.mode()),
+      heldRules: deps.heldRules,
+      unjudgeable,
+    },
+    server: { host, ports, url: record.agent_url },
+    registry,
+    engine,
+    engines: engines.engines(),
+    record,
+    gpuReadings: reading.gpus.devices.map(readingsText),
+    inFlight: parts.inference.inFlight(),
+    useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
+    problems: [...own, ...reading.problems],
+  };
+}
+
+const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
+
+/** Checks the running agent of this process, rather than what its files describe. */
+function selfCheck(
+  { identity, registration }: AgentComponents,
+  runtime: AgentRuntimeState,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
+): Promise<DoctorReport> {
+  const { http, clock, telemetry, otherPorts } = deps;
+  const view = registration.view();
+  const registryUrl = view.kind === 'joined' ? view.url : null;
+  return runChecks({
+    http,
+    clock,
+    telemetry,
+    engines: { ...runtime.engine, ownPorts: [...openPorts(runtime), ...otherPorts()] },
+    agent: {
+      isEnabled: true,
+      host: runtime.address.host,
+      ports: runtime.ports.map(({ port }) => port),
+      privateKey: identity.privateKey,
+      id: identity.id,
+      gatewayToken: registration.gatewayToken(),
+      registryUrl,
+      gatewayPorts: AGENT_PORTS,
+      taken: new Map(
+        runtime.ports.flatMap((port) =>
+          port.kind === 'failed' ? [[port.port, port.message]] : [],
+        ),
+      ),
+    },
+    gateway: verdictOf(view, registryUrl),
+  });
+}
+
+function verdictOf({ standing }: RegistrationView, url: string | null): GatewayVerdict | null {
+  return standing === null ? null : { url, ...standing.verification };
+}
+
+export type Agent = ReturnType<typeof createAgent>;
+
 /** Nothing runs before `start`. */
-export function createAgent(deps: AgentDeps): Agent {
+export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
   const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
@@ -97,6 +335,7 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   return {
+    /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
     async start() {
       telemetry.start();
       await listen(runtime.address);
@@ -104,7 +343,8 @@ export function createAgent(deps: AgentDeps): Agent {
       registration.start();
       changeMonitor.start();
     },
-    async stop(graceMs) {
+    /** Sends a goodbye; running requests may finish for `graceMs`. */
+    async stop(graceMs: number) {
       runtime.isLeaving = true;
       portRetry.stop();
       changeMonitor.stop();
@@ -113,28 +353,41 @@ export function createAgent(deps: AgentDeps): Agent {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
+    view: () => viewOf(parts, runtime, deps, availabilityMonitor.unjudgeable()),
+    /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
-    subscribe(listener) {
+    /**
+     * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
+     */
+    subscribe(listener: () => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    setMode(wish) {
+    /**
+     * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
+     * them finish.
+     */
+    setMode(wish: OwnerWish) {
       const saved = availability.setWish(wish);
       if (wish === 'paused') inference.endAll();
       return saved;
     },
+    /** Evaluates the owner's rules at once, because their settings may have changed. */
     rulesChanged: () => availabilityMonitor.look(),
+    /** The machine has woken from sleep. */
     resumeFromSuspend: () => changeMonitor.resumed(),
-    join: (line) => registration.join(line),
+    join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
+    /** Moves to another address; running requests continue. */
     listen,
-    serveEngineAt(settings) {
+    serveEngineAt(settings: EngineSettings) {
       runtime.engine = enginePlace(settings, deps.enginePorts);
       engines.seek(runtime.engine);
       changed();
     },
-    reportTo: (configured) => registration.configure(configured),
+    /** Reports to the registry that these settings name. */
+    reportTo: (configured: Configured) => registration.configure(configured),
+    /** Runs a registry's checks on this machine; concurrent callers share one run. */
     runChecks() {
       checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));
       return checkRun;

@@ -1,21 +1,11 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
-import type { AvailabilityMonitor } from './availability/monitor.ts';
+import type { AvailabilityMonitor } from './availability/availability.ts';
 import type { Log } from '../platform/log.ts';
 import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
-
-/** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
-export interface ChangeMonitor {
-  start(): void;
-  /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
-  look(): void;
-  /** The machine has woken from sleep: everything known may be wrong. */
-  resumed(): void;
-  stop(): void;
-}
 
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
@@ -32,7 +22,8 @@ const INTERVAL_MS = 5000;
 /** Wall clock and monotonic clock drift apart by more than this only during a suspend, or when the time is set. */
 const MAX_DRIFT_MS = 5000;
 
-export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
+/** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
+export function createChangeMonitor(deps: ChangeMonitorDeps) {
   const { clock, telemetry, availabilityMonitor, engines, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
@@ -90,7 +81,9 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
       availabilityMonitor.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
+    /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
     look,
+    /** The machine has woken from sleep: everything known may be wrong. */
     resumed,
     stop() {
       cancelTimer();

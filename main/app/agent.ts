@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AgentView } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
@@ -6,7 +7,6 @@ import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
-import type { AgentView } from '../agent/view.ts';
 import type { Config } from '../config/schema.ts';
 import type { AgentApi } from '../gateway/api/agent-handlers.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
@@ -7,13 +8,12 @@ import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
-import type { Config } from '../config/schema.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
+import type { Config } from '../config/schema.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
-import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
+import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
@@ -22,18 +22,18 @@ import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { HttpClient } from '../platform/http/types.ts';
-import { logFile, type Log } from '../platform/log.ts';
+import { type Log, logFile } from '../platform/log.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
-import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { openRegistryStore, poolPort } from './registry-store.ts';
 import { createProviders, type Providers, type ProvidersDeps } from './registry.ts';
 
-export interface HostOptions {
+interface HostOptions {
   readonly loaded: LoadedConfig;
   readonly dataDirectory: string;
   /** Directory of the built window. */
@@ -300,3 +300,27 @@ const figuresOf = (gateway: () => Gateway): Pick<ProvidersDeps, 'traffic' | 'loa
   traffic: (id) => gateway().traffic(id),
   load: () => gateway().load(),
 });
+
+/** Limit on what is read from the end of the file. */
+const MAX_READ_BYTES = 512 * 1024;
+
+/** The last `count` lines of the file at `path`, oldest first; null if it cannot be read. */
+async function logTail(path: string, count: number): Promise<readonly string[] | null> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return null;
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - MAX_READ_BYTES);
+    const buffer = Buffer.alloc(size - from);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, from);
+    const lines = buffer
+      .toString('utf8', 0, bytesRead)
+      .split('\n')
+      .slice(from > 0 ? 1 : 0, -1);
+    return lines.slice(-count);
+  } catch {
+    return null;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,13 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
+import { z } from 'zod';
 import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/protocols/sse.ts';
 import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
-import { type Sent, sendProved } from './proved-request.ts';
-import { findRunning, notRunning, type Running, strangerAt } from './running-app.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
+import {
+  ask,
+  findRunning,
+  notRunning,
+  type Running,
+  sendProved,
+  type Sent,
+  strangerAt,
+} from './running-app.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Sends one message; the answer goes to standard output as it arrives, its route to standard error. */
@@ -45,7 +52,7 @@ function bodyOf(content: string, model: string | null): string {
   return JSON.stringify({ ...(model === null ? {} : { model }), messages, stream: true });
 }
 
-export interface ChatRoute {
+interface ChatRoute {
   readonly upstream: string;
   readonly provider: string | null;
   readonly fallbackReason: string;
@@ -113,22 +120,22 @@ function routeHeaders(headers: IncomingHttpHeaders) {
   };
 }
 
-interface Streamed {
+interface StreamState {
   readonly text: string;
   readonly error: string | null;
   readonly model: string | null;
   readonly firstContentMs: number | null;
 }
 
-const NOTHING: Streamed = { text: '', error: null, model: null, firstContentMs: null };
+const NOTHING: StreamState = { text: '', error: null, model: null, firstContentMs: null };
 
 async function readStream(
   response: AsyncIterable<Buffer>,
   onText: (piece: string) => void,
   sinceMs: () => number,
-): Promise<Streamed> {
+): Promise<StreamState> {
   const framer = createFramer();
-  let state: Streamed = { ...NOTHING, error: 'The answer was cut off.' };
+  let state: StreamState = { ...NOTHING, error: 'The answer was cut off.' };
   for await (const chunk of response) {
     const frames = framer.push(chunk);
     for (const event of frames === null ? [] : eventsOf(frames)) {
@@ -164,7 +171,7 @@ const errorOf = (value: unknown) => stringOf(memberOf(value, 'error', 'message')
 /** A model's text must not move the cursor or change the terminal. */
 const withoutControls = (text: string) => text.replaceAll(/[^\P{Cc}\n\t]/gu, '');
 
-export function routeText(route: ChatRoute): string {
+function routeText(route: ChatRoute): string {
   const { upstream, provider, fallbackReason, requestId, model, firstContentMs, totalMs } = route;
   const parts = [
     provider === null ? upstream : `${upstream} (${provider})`,
@@ -176,3 +183,19 @@ export function routeText(route: ChatRoute): string {
   ];
   return `[${parts.join(' | ')}]`;
 }
+
+const LIST = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), owned_by: z.string() })),
+});
+
+/** The models that apps can ask for, each with the upstream that has it. */
+export async function models({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'models', answer: LIST });
+  if (asked.kind === 'failed') return asked;
+  const list = asked.body;
+  const width = Math.max(0, ...list.data.map(({ id }) => id.length));
+  const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
+  return answer(list, lines.length === 0 ? NONE : lines.join('\n'));
+}
+
+const NONE = 'No upstream offers a model now. "switchyard status" says why.';

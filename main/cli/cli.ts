@@ -1,10 +1,8 @@
 import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
-import { readArguments } from './arguments.ts';
-import type { Command } from './command.ts';
+import { didYouMean, readArguments } from './arguments.ts';
+import { type Command, type CommandOutcome, EXIT } from './command.ts';
 import { SEE_HELP, unknownCommand, usage } from './help.ts';
-import { EXIT, type CommandOutcome } from './outcome.ts';
-import { didYouMean } from './suggest.ts';
 import { COMMANDS, helpText } from './table.ts';
 import { ignoreClosedOutput, print, printError } from './terminal.ts';
 

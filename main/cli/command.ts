@@ -1,5 +1,3 @@
-import type { CommandOutcome } from './outcome.ts';
-
 /** One command of the table, from which help, completion, suggestions and docs/cli.md are made. */
 export interface Command {
   readonly name: string;
@@ -7,12 +5,15 @@ export interface Command {
   readonly summary: string;
   /** Further sentences, for the command's own help. */
   readonly details?: string;
-  readonly arguments: readonly Argument[];
-  readonly options: readonly Option[];
+  readonly arguments?: readonly Argument[];
+  /** Those of its own. */
+  readonly options?: readonly Option[];
+  /** It prints text only, and has no `--json`. */
+  readonly isText?: true;
   run(input: Input): Promise<CommandOutcome>;
 }
 
-export interface Argument {
+interface Argument {
   readonly name: string;
   /** `any`: any number of words, including none. Left out: exactly one word. */
   readonly times?: 'optional' | 'any';
@@ -39,13 +40,15 @@ export interface Input {
   readonly options: Readonly<Record<string, string | true>>;
 }
 
-export const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
-export const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
+const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
+const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
 
-export const optionsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
+/** Its own options and those of all commands. */
+export const optionsOf = ({ options = [], isText }: Command): readonly Option[] =>
+  isText ? [...options, HELP] : [...options, JSON_OPTION, HELP];
 
 /** As in `join <url> <token>`. */
-export function synopsis({ name, arguments: all }: Command): string {
+export function synopsis({ name, arguments: all = [] }: Command): string {
   return [name, ...all.map(argumentText)].join(' ');
 }
 
@@ -59,4 +62,44 @@ export function argumentText({ name, times, choices }: Argument): string {
 export function optionText({ name, short, value }: Option): string {
   const names = short === undefined ? `--${name}` : `-${short}, --${name}`;
   return value === undefined ? names : `${names} <${value}>`;
+}
+
+/** Exit codes (docs/cli.md#exit-codes). */
+export const EXIT = { done: 0, failed: 1, usage: 2, notRunning: 3 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'Done.',
+  1: 'The command failed, or found a problem. Standard error says why.',
+  2: 'The command line is wrong. Nothing was done.',
+  3: 'No gateway is running with this data directory.',
+};
+
+/** The result of a command, printed by the caller. */
+export type CommandOutcome =
+  | {
+      readonly kind: 'answer';
+      /** Printed by `--json`. */
+      readonly data: unknown;
+      readonly text: string;
+      readonly exitCode: ExitCode;
+    }
+  | { readonly kind: 'failed'; readonly message: string; readonly exitCode: ExitCode }
+  /** The command has printed everything itself. */
+  | { readonly kind: 'printed'; readonly exitCode: ExitCode };
+
+export function answer(
+  data: unknown,
+  text: string,
+  exitCode: ExitCode = EXIT.done,
+): CommandOutcome {
+  return { kind: 'answer', data, text, exitCode };
+}
+
+export function failed(
+  message: string,
+  exitCode: ExitCode = EXIT.failed,
+): Extract<CommandOutcome, { readonly kind: 'failed' }> {
+  return { kind: 'failed', message, exitCode };
 }

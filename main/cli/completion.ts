@@ -14,7 +14,7 @@ export function completionScript(shell: string, commands: readonly Command[]): s
   }
 }
 
-const knownWords = ({ arguments: all }: Command): readonly string[] =>
+const knownWords = ({ arguments: all = [] }: Command): readonly string[] =>
   all.flatMap(({ choices, known }) => choices ?? known ?? []);
 
 const optionWords = (command: Command) => optionsOf(command).map(({ name }) => `--${name}`);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { pinnedAddress } from '../agent/engines/addresses.ts';
+import { pinnedAddress } from '../agent/engines/detect.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { savedIdentity } from '../agent/storage/identity.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
@@ -12,8 +12,7 @@ import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 

@@ -1,7 +1,13 @@
 import { createSettingsHelp } from '../config/load.ts';
-import { type Command, type Option, optionsOf, optionText, synopsis } from './command.ts';
-import { EXIT_MEANINGS } from './outcome.ts';
-import { didYouMean } from './suggest.ts';
+import {
+  type Command,
+  EXIT_MEANINGS,
+  type Option,
+  optionsOf,
+  optionText,
+  synopsis,
+} from './command.ts';
+import { didYouMean } from './arguments.ts';
 
 /** The text of `--help`: all commands, then all settings. */
 export function generalHelp(commands: readonly Command[], version: string): string {

@@ -1,31 +1,32 @@
+import { mkdirSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
+import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { registryOrigin } from '../agent/registration/http-link.ts';
+import { createPoolLink } from '../agent/registration/pool-link.ts';
+import { linkProblemOf } from '../agent/registration/remedies.ts';
+import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
+import { openIdentity } from '../agent/storage/identity.ts';
+import { createSequence } from '../agent/storage/sequence.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
-import { readSettings } from '../config/settings-file.ts';
+import { ENTRIES } from '../config/schema.ts';
+import { readSettings, writeSettings } from '../config/settings-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import { messageOf } from '../platform/errors.ts';
+import { createHttpClient } from '../platform/http/client.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { Input } from './command.ts';
-import {
-  isUnencrypted,
-  joinStandalone,
-  type JoinRequest,
-  joinRunning,
-  reach,
-  type Reached,
-  type ReachResult,
-} from './join-preflight.ts';
-import { answer, EXIT, failed, type CommandOutcome, type ExitCode } from './outcome.ts';
-import { findRunning } from './running-app.ts';
+import { silentLog } from '../platform/log.ts';
+import { isLoopback } from '../platform/network-guard.ts';
+import { reach, type Reached, type ReachResult } from '../platform/reach.ts';
+import { answer, type CommandOutcome, EXIT, type ExitCode, failed, type Input } from './command.ts';
+import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
 /** Enrols this machine at a gateway. */
-export async function runJoin({
-  env,
-  dataDirectory,
-  words,
-  options,
-}: Input): Promise<CommandOutcome> {
+export async function runJoin(input: Input): Promise<CommandOutcome> {
+  const { env, dataDirectory, words, options } = input;
   const [url = '', token = ''] = words;
   const loaded = loadConfig(
     env,
@@ -92,7 +93,7 @@ async function planOf(
     return refused(`No gateway answers at ${at}: ${reached.why}.`, UNREACHED);
   }
   if (isUnencrypted(at, reached) && !yes && !(await isConfirmed(at))) return refused(NOT_CONFIRMED);
-  const request = { origin, others, token, agentHost: agentHost(loaded, reached) };
+  const request = { origin, others, token, agentHost: agentHostFor(loaded, reached) };
   return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
 }
 
@@ -137,7 +138,7 @@ async function isConfirmed(origin: string): Promise<boolean> {
 }
 
 /** The address the agent must listen on for a remote gateway; null if it is set by the environment or needs no change. */
-function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
+function agentHostFor({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
   const isFixed = sources.get('agent.host') === 'env';
   if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;
   return localAddress;
@@ -162,4 +163,138 @@ function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readon
     );
   }
   return warnings;
+}
+
+/** Addresses of a Tailscale network, whose traffic is encrypted (https://tailscale.com/kb/1015). */
+const TAILNET = new BlockList();
+TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
+TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
+
+/** Whether others on the network can read the traffic: plain HTTP beyond this machine and the tailnet. */
+function isUnencrypted(origin: string, { remoteAddress }: Reached): boolean {
+  if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
+  return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+}
+
+/** `notes` and `lines` are human-readable. */
+type Joined =
+  | {
+      readonly kind: 'joined';
+      /** The gateway that answered. */
+      readonly origin: string;
+      readonly id: string | null;
+      readonly notes: readonly string[];
+    }
+  | { readonly kind: 'failed'; readonly lines: readonly string[] };
+
+interface JoinRequest {
+  readonly origin: string;
+  /** Other gateways of the same pool, tried if the first does not answer. */
+  readonly others: readonly string[];
+  readonly token: string;
+  /** The address the agent must listen on to be reachable; null if no change is needed. */
+  readonly agentHost: string | null;
+}
+
+const TIMEOUT_MS = 15_000;
+
+/** Enrols this machine while Switchyard is not running; the next start uses the saved enrolment. */
+async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined> {
+  const { origin, others, token, agentHost } = request;
+  // Before the token is used up: the enrolment that it buys must be saved.
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
+  const http = createHttpClient();
+  const sequence = createSequence(directory, silentLog);
+  const link = createPoolLink({
+    home: origin,
+    others,
+    pool: null,
+    onPool() {},
+    identity,
+    sequence,
+    http,
+    clock: systemClock,
+  });
+  const { signal } = new AbortController();
+  const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
+  await http.close();
+  if (outcome.kind !== 'enrolled') {
+    const { happened, remedy } = linkProblemOf(outcome);
+    return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
+  }
+  const { id, gatewayToken, pool } = outcome;
+  if (id !== identity.id) {
+    return { kind: 'failed', lines: ['The gateway answered for a different machine.'] };
+  }
+  const file = createEnrollmentFile(directory, systemClock, process.platform);
+  const digest = tokenDigest(token);
+  const joinedAt = link.url ?? origin;
+  const failure = await file.save({
+    registryUrl: joinedAt,
+    id,
+    gatewayToken,
+    tokenDigest: digest,
+    pool: pool ?? undefined,
+  });
+  if (failure !== null) {
+    const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
+    return { kind: 'failed', lines: [happened, 'Fix that, then join again with a new line.'] };
+  }
+  const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
+  const all = [...notes, ...writeAgentHost(agentHost, directory)];
+  return { kind: 'joined', origin: joinedAt, id, notes: all };
+}
+
+function writeAgentHost(host: string | null, directory: string): readonly string[] {
+  const entry = ENTRIES.find(({ path }) => path === 'agent.host');
+  if (host === null || entry === undefined) return [];
+  try {
+    writeSettings(directory, [{ entry, value: host }]);
+    return [listensOn(host)];
+  } catch (error) {
+    return [
+      `The settings file could not be written (${messageOf(error)}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+    ];
+  }
+}
+
+const listensOn = (host: string) =>
+  `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
+
+const JOINED = z.looseObject({
+  id: z.string(),
+  url: z.string(),
+  warning: z.string().nullable(),
+});
+
+/** Joins through the running Switchyard, which then sends heartbeats at once. */
+async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
+  const { origin, others, token, agentHost } = request;
+  const joined = await callRunning(running, {
+    method: 'POST',
+    path: 'agent/join',
+    json:
+      others.length === 0
+        ? { url: origin, token }
+        : { line: `${[origin, ...others].join(',')} ${token}` },
+    answer: JOINED,
+  });
+  if (joined.error !== null) return { kind: 'failed', lines: [joined.error] };
+  const { id, url, warning } = joined.body;
+  const notes = warning === null ? [] : [warning];
+  if (agentHost !== null) {
+    const patched = await callRunning(running, {
+      method: 'PATCH',
+      path: 'settings',
+      json: { agent: { host: agentHost } },
+      answer: z.unknown(),
+    });
+    notes.push(
+      patched.error === null
+        ? listensOn(agentHost)
+        : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
+    );
+  }
+  return { kind: 'joined', origin: url, id, notes };
 }

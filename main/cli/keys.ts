@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
-import type { Input, Option } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input, type Option } from './command.ts';
 import { ask } from './running-app.ts';
 
 export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;

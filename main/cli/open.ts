@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
-import type { Input } from './command.ts';
-import { answer, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, type Input } from './command.ts';
 import { ask } from './running-app.ts';
 
 /** Asks the gateway that runs with this data directory for a one-time link that gives control. */

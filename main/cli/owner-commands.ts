@@ -3,10 +3,9 @@ import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { systemClock } from '../platform/clock.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask, findRunning } from './running-app.ts';
-import { didYouMean } from './suggest.ts';
+import { didYouMean } from './arguments.ts';
 
 /** What commands read of this machine's agent. */
 export const AGENT = z.looseObject({
@@ -31,13 +30,11 @@ export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promis
   return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
-export function stateLine({
-  owner,
-  inFlight,
-}: {
+export function stateLine(agent: {
   readonly owner: Pick<AgentView['owner'], 'mode' | 'reasons'>;
   readonly inFlight: number;
 }): string {
+  const { owner, inFlight } = agent;
   const why = owner.reasons.join(' ');
   switch (owner.mode) {
     case 'on':

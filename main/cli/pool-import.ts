@@ -11,8 +11,7 @@ import { isLoopback } from '../platform/network-guard.ts';
 import { noteDocument } from '../registry/owner-notes.ts';
 import { type OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { type StoreChange, EVENTS_KEPT, type StoredProvider } from '../registry/store/store.ts';
-import type { Input } from './command.ts';
-import { answer, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, failed, type Input } from './command.ts';
 
 const STORE_DEPS = { openStore, clock: systemClock, log: silentLog };
 const FILE = 'registry.db';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { SILENT_MS } from '#shared/pool.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, EXIT, type CommandOutcome, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
 
 export const POOL_ACTIONS = ['status', 'import'] as const;

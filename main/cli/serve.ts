@@ -16,9 +16,8 @@ import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
-import type { Input } from './command.ts';
-import { logTarget, openLog, detectStderrReader } from './log-target.ts';
-import { EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
+import { detectStderrReader, logTarget, openLog } from './logs.ts';
 import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
-import type { Input } from './command.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
-import { nearest } from './suggest.ts';
+import { nearest } from './arguments.ts';
 
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',
@@ -33,11 +32,9 @@ export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Switchyard: all, one section, or one setting. */
-export async function getSettings({
-  dataDirectory,
-  words: [path],
-}: Input): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'settings', answer: VIEW });
+export async function getSettings(input: Input): Promise<CommandOutcome> {
+  const [path] = input.words;
+  const asked = await ask(input.dataDirectory, { method: 'GET', path: 'settings', answer: VIEW });
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Input } from './command.ts';
+import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { AGENT, stateLine } from './owner-commands.ts';
-import { answer, EXIT, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 

@@ -1,22 +1,17 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
-import { chat } from './chat.ts';
-import { type Command, JSON_OPTION, type Option } from './command.ts';
+import { chat, models } from './chat.ts';
+import { answer, type Command, type CommandOutcome, EXIT, failed } from './command.ts';
 import { leave, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
-import { models } from './models.ts';
 import { openWindow } from './open.ts';
-import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
-
-/** Options of a command that prints data. */
-const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
 /** The larger parts of the program are imported only when a command needs them. */
 export const COMMANDS: readonly Command[] = [
@@ -24,24 +19,20 @@ export const COMMANDS: readonly Command[] = [
     name: 'start',
     summary: 'Run the gateway in this terminal, until a signal stops it.',
     details: 'It serves the window too; "switchyard open" shows it. Running requests may finish.',
-    arguments: [],
-    options: [],
+    isText: true,
     run: async (input) => (await import('./serve.ts')).start(input),
   },
   {
     name: 'status',
     summary: 'Print which upstreams can serve, and the state of this machine.',
     details: 'Exit code 1 if the gateway runs but nothing can serve.',
-    arguments: [],
-    options: withJson(),
     run: status,
   },
   {
     name: 'open',
     summary: 'Show the window in the browser, with control.',
     details: 'The link gives control once, for 10 minutes. It is also printed.',
-    arguments: [],
-    options: withJson({ name: 'print', summary: 'Only print the link.' }),
+    options: [{ name: 'print', summary: 'Only print the link.' }],
     run: openWindow,
   },
   {
@@ -50,21 +41,18 @@ export const COMMANDS: readonly Command[] = [
     details:
       'Standard error shows the route: who answered, how fast, and who was passed over and why. Without a message, standard input is read.',
     arguments: [{ name: 'message', times: 'any' }],
-    options: withJson({ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }),
+    options: [{ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }],
     run: chat,
   },
   {
     name: 'models',
     summary: 'List the models that apps can ask for.',
-    arguments: [],
-    options: withJson(),
     run: models,
   },
   {
     name: 'logs',
     summary: 'Print the end of the log.',
-    arguments: [],
-    options: withJson(
+    options: [
       { name: 'follow', short: 'f', summary: 'Keep printing new lines as they are written.' },
       {
         name: 'lines',
@@ -72,14 +60,13 @@ export const COMMANDS: readonly Command[] = [
         value: 'count',
         summary: 'How many lines to start with; 50 by default.',
       },
-    ),
+    ],
     run: logs,
   },
   {
     name: 'get',
     summary: 'Print the settings, those of a section, or one.',
     arguments: [{ name: 'path', times: 'optional', known: [...SECTIONS, ...PATHS] }],
-    options: withJson(),
     run: getSettings,
   },
   {
@@ -87,7 +74,6 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Change a setting, as in: set agent.onlyWhenIdle true.',
     details: 'The value "default" restores the default.',
     arguments: [{ name: 'path', known: PATHS }, { name: 'value' }],
-    options: withJson(),
     run: setSetting,
   },
   {
@@ -99,7 +85,7 @@ export const COMMANDS: readonly Command[] = [
       { name: 'action', choices: KEY_ACTIONS },
       { name: 'name', times: 'optional' },
     ],
-    options: withJson(...KEY_LIMIT_OPTIONS),
+    options: KEY_LIMIT_OPTIONS,
     run: keys,
   },
   {
@@ -108,14 +94,12 @@ export const COMMANDS: readonly Command[] = [
     details:
       '"status" exits with code 1 while the database does not answer. "import" adds the machines that the pool does not have yet; stop this gateway first.',
     arguments: [{ name: 'action', choices: POOL_ACTIONS }],
-    options: withJson(),
     run: pool,
   },
   {
     name: 'reset',
     summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
     arguments: [{ name: 'id', known: UPSTREAM_IDS }],
-    options: withJson(),
     run: reset,
   },
   {
@@ -123,35 +107,27 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Let another gateway use this machine; its window shows the line to run.',
     details: 'Separate the addresses of several gateways of one pool with commas.',
     arguments: [{ name: 'url' }, { name: 'token' }],
-    options: withJson({ name: 'yes', summary: 'Continue over plain HTTP without asking.' }),
+    options: [{ name: 'yes', summary: 'Continue over plain HTTP without asking.' }],
     run: async (input) => (await import('./join.ts')).runJoin(input),
   },
   {
     name: 'leave',
     summary: 'Leave the gateway that this machine has joined.',
-    arguments: [],
-    options: withJson(),
     run: leave,
   },
   {
     name: 'pause',
     summary: 'Take no requests on this machine, and end running ones.',
-    arguments: [],
-    options: withJson(),
     run: (input) => setMode(input, 'paused'),
   },
   {
     name: 'drain',
     summary: 'Take no new requests on this machine; running ones may finish.',
-    arguments: [],
-    options: withJson(),
     run: (input) => setMode(input, 'drained'),
   },
   {
     name: 'resume',
     summary: 'Take requests again, even while a rule pauses this machine.',
-    arguments: [],
-    options: withJson(),
     run: (input) => setMode(input, 'on'),
   },
   {
@@ -159,8 +135,6 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Check this machine as a gateway would.',
     details:
       'The running gateway makes the checks; if none runs, this command makes them. Exit code 1 if one fails.',
-    arguments: [],
-    options: withJson(),
     run: async (input) => (await import('./doctor.ts')).runDoctor(input),
   },
   {
@@ -169,20 +143,18 @@ export const COMMANDS: readonly Command[] = [
     details:
       'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" exits with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
-    options: withJson(
+    options: [
       {
         name: 'system',
         summary: 'Install for the whole machine instead of the user; systemd only, as root.',
       },
       { name: 'print', summary: 'Only print what would be installed.' },
-    ),
+    ],
     run: service,
   },
   {
     name: 'uninstall',
     summary: 'Remove this program; its settings and keys stay.',
-    arguments: [],
-    options: withJson(),
     run: async (input) => (await import('./uninstall.ts')).runUninstall(input),
   },
   {
@@ -190,14 +162,14 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print a script that completes commands in a shell.',
     details: 'Its first lines say how the shell loads it.',
     arguments: [{ name: 'shell', choices: SHELLS }],
-    options: [],
+    isText: true,
     run: ({ words: [shell = ''] }) => text(completionScript(shell, COMMANDS)),
   },
   {
     name: 'help',
     summary: 'Explain one command, or list all commands and settings.',
     arguments: [{ name: 'command', times: 'optional' }],
-    options: [],
+    isText: true,
     run: ({ words: [name] }) => {
       if (name === undefined || COMMANDS.some((each) => each.name === name)) {
         return text(helpText(name));

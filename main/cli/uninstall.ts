@@ -1,8 +1,7 @@
 import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PACKAGE_ROOT } from '../app/package.ts';
-import type { Input } from './command.ts';
-import { answer, failed, type CommandOutcome } from './outcome.ts';
+import { answer, type CommandOutcome, failed, type Input } from './command.ts';
 import { findRunning } from './running-app.ts';
 import { removeOwnService } from './service/service.ts';
 

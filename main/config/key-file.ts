@@ -16,15 +16,21 @@ export const keyLimits = z.strictObject({
 
 export type KeyLimitValues = Readonly<z.infer<typeof keyLimits>>;
 
-/** A key that was created with a name. The key itself is stored nowhere. */
-export interface StoredKey {
-  readonly name: string;
+/** Fits into a URL path, and differs from the names that keys of API_KEYS get. */
+export const KEY_NAME = /^[A-Za-z0-9][\w.@-]{0,63}$/;
+
+const storedKeySchema = z.object({
+  name: z.string().regex(KEY_NAME),
   /** SHA-256 of the key, as hex. */
-  readonly digest: string;
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
   /** Wall-clock milliseconds since the epoch. */
-  readonly createdAt: number;
-  readonly limits: KeyLimitValues;
-}
+  createdAt: z.number(),
+  limits: keyLimits.default({}),
+});
+const schema = z.object({ version: z.literal(1), keys: z.array(storedKeySchema) });
+
+/** A key that was created with a name. The key itself is stored nowhere. */
+export type StoredKey = Readonly<z.infer<typeof storedKeySchema>>;
 
 export type KeyFile =
   | { readonly kind: 'keys'; readonly keys: readonly StoredKey[] }
@@ -32,22 +38,7 @@ export type KeyFile =
 
 export const NO_KEYS: KeyFile = { kind: 'keys', keys: [] };
 
-/** Fits into a URL path, and differs from the names that keys of API_KEYS get. */
-export const KEY_NAME = /^[A-Za-z0-9][\w.@-]{0,63}$/;
-
 const FILE = 'keys.json';
-
-const schema = z.object({
-  version: z.literal(1),
-  keys: z.array(
-    z.object({
-      name: z.string().regex(KEY_NAME),
-      digest: z.string().regex(/^[0-9a-f]{64}$/),
-      createdAt: z.number(),
-      limits: keyLimits.default({}),
-    }),
-  ),
-});
 
 /** An unreadable file is never taken for an empty one, which would open the gateway to all callers. */
 export function readKeyFile(directory: string): KeyFile {

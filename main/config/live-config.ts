@@ -1,8 +1,9 @@
 import { isObject } from '#shared/objects.ts';
-import type { SettingSource, SettingsView } from '#shared/settings.ts';
+import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
-import { type LoadedConfig, openToTheNetwork } from './load.ts';
-import { ownAddresses } from './own-addresses.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
+import { type LoadedConfig, openToTheNetwork, ownAddresses } from './load.ts';
+import { maskHeaders, maskSecret, maskUrl } from './mask.ts';
 import {
   type Config,
   ENTRIES,
@@ -11,9 +12,7 @@ import {
   type SettingChange,
   valueAt,
 } from './schema.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
 import { writeSettings } from './settings-file.ts';
-import { settingsView } from './settings-view.ts';
 
 /** `patched` means that the change is on disk and in force. */
 export type Patched =
@@ -23,17 +22,7 @@ export type Patched =
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
-export interface LiveConfig {
-  readonly current: () => Config;
-  /** Every value with its source, secrets masked. */
-  view(): SettingsView;
-  /** Why `patch` would refuse the tree now; null if it would not. */
-  check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null;
-  /** Makes all changes of the tree or none: writes them first, then puts them in force. */
-  patch(tree: unknown): Patched;
-  /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
-  keepSecretsIn(box: SecretBox | null): Patched;
-}
+export type LiveConfig = ReturnType<typeof createLiveConfig>;
 
 interface ConfigFiles {
   readonly directory: string;
@@ -47,7 +36,7 @@ export function createLiveConfig(
   loaded: LoadedConfig,
   { directory, hasNamedKeys, secretBox = null }: ConfigFiles,
   changed: (now: Config, before: Config) => void,
-): LiveConfig {
+) {
   let { config } = loaded;
   let box = secretBox;
   const sources = new Map<string, SettingSource>(loaded.sources);
@@ -71,9 +60,11 @@ export function createLiveConfig(
   }
 
   return {
-    current: () => config,
-    view: () => settingsView(config, sources),
-    keepSecretsIn(next) {
+    current: (): Config => config,
+    /** Every value with its source, secrets masked. */
+    view: (): SettingsView => settingsView(config, sources),
+    /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
+    keepSecretsIn(next: SecretBox | null): Patched {
       const before = box;
       box = next;
       const moved = ENTRIES.filter(({ path }) => sources.get(path) === (box ? 'file' : 'keychain'))
@@ -83,11 +74,13 @@ export function createLiveConfig(
       if (failure !== null) box = before;
       return failure ?? { kind: 'patched' };
     },
-    check(tree) {
+    /** Why `patch` would refuse the tree now; null if it would not. */
+    check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
       const plan = planned(tree);
       return plan.kind === 'refused' ? plan : null;
     },
-    patch(tree) {
+    /** Makes all changes of the tree or none: writes them first, then puts them in force. */
+    patch(tree: unknown): Patched {
       const plan = planned(tree);
       if (plan.kind === 'refused') return plan;
       const failure = write(plan.changes);
@@ -181,4 +174,38 @@ export function perConfig<T>(compute: (config: Config) => T): (config: Config) =
     if (last?.config !== config) last = { config, result: compute(config) };
     return last.result;
   };
+}
+
+/** The configuration as it may be shown: every setting with its value and source, secrets masked. */
+export function settingsView(
+  config: Config,
+  sources: ReadonlyMap<string, SettingSource>,
+): SettingsView {
+  const view: Record<string, Record<string, SettingView>> = {};
+  for (const entry of ENTRIES) {
+    const { env, kind, fallback, meaning, secret, restart } = entry.setting;
+    (view[entry.section] ??= {})[entry.key] = {
+      value: masked(entry, valueAt(config, entry)),
+      source: sources.get(entry.path) ?? 'default',
+      env: ENV_PREFIX + env,
+      kind: kind.name,
+      default: fallback,
+      allowed: kind.allowed,
+      meaning,
+      ...(kind.choices === undefined ? {} : { choices: kind.choices }),
+      ...(secret ? { secret } : {}),
+      ...(restart ? { restart } : {}),
+    };
+  }
+  return view;
+}
+
+function masked({ setting: { kind, secret } }: Entry, value: unknown): unknown {
+  if (value === null) return null;
+  if (kind.name === 'headers') return maskHeaders(value as Readonly<Record<string, string>>);
+  if (kind.name === 'address') return maskUrl(value as string);
+  if (!secret) return value;
+  return Array.isArray(value)
+    ? (value as readonly string[]).map(maskSecret)
+    : maskSecret(value as string);
 }

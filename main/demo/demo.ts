@@ -1,17 +1,19 @@
 import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { loadConfig } from '../config/load.ts';
+import type { Route } from '../gateway/api/routes.ts';
+import { sendError } from '../gateway/http/responses.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import { systemClock } from '../platform/clock.ts';
+import { sendJson } from '../platform/http/responses.ts';
 import { silentLog } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import { DEMO_MODEL } from './answers.ts';
-import { createDemoEngine, type DemoEngine } from './engine.ts';
-import { createFaults, faultRoutes, type Faults } from './fault-routes.ts';
-import { type DemoPace, PACE } from './pace.ts';
+import { createDemoEngine, type DemoEngine, type DemoPace, PACE } from './engine.ts';
 
 /** The gateway over demo upstreams. */
-export interface Demo {
+interface Demo {
   readonly url: string;
   readonly baseUrl: string;
   /** The window's address with a single-use code. */
@@ -21,7 +23,7 @@ export interface Demo {
 }
 
 /** Where the demo listens and keeps its files. */
-export interface DemoPlace {
+interface DemoPlace {
   /** Left out: the default port, or any free one if that is in use. */
   readonly port?: string | undefined;
   readonly dataDirectory: string;
@@ -112,4 +114,56 @@ function demoEnvironment(
     SWITCHYARD_HEDGE_MS: `${pace.hedgeMs}`,
     SWITCHYARD_HEDGE_BUDGET: '100',
   };
+}
+
+/** Breaks and heals the demo upstreams. */
+export type Faults = ReturnType<typeof createFaults>;
+
+/** `changed` is called after each change. */
+function createFaults(engines: readonly DemoEngine[], changed: () => void) {
+  return {
+    // There is one engine per id, which the type of fromEntries cannot express.
+    view: () =>
+      Object.fromEntries(engines.map((engine) => [engine.id, engine.fault()])) as Record<
+        UpstreamId,
+        DemoFault
+      >,
+    async set(id: UpstreamId, fault: DemoFault) {
+      await engines.find((engine) => engine.id === id)?.setFault(fault);
+      changed();
+    },
+  };
+}
+
+export function isUpstreamId(text: unknown): text is UpstreamId {
+  return UPSTREAM_IDS.some((id) => id === text);
+}
+
+export function isDemoFault(text: unknown): text is DemoFault {
+  return DEMO_FAULTS.some((fault) => fault === text);
+}
+
+/** The routes by which the window and curl break and heal upstreams. */
+function faultRoutes(faults: Faults): Route[] {
+  return [
+    {
+      method: 'PUT',
+      paths: ['/api/v1/demo/faults/:id'],
+      access: 'control',
+      async handle(req, res) {
+        const { id } = req.params;
+        const { fault } = (req.body ?? {}) as { readonly fault?: unknown };
+        if (!isUpstreamId(id)) {
+          const message = `There is no upstream "${String(id)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
+          sendError(res, { status: 404, code: 'not_found', message });
+        } else if (isDemoFault(fault)) {
+          await faults.set(id, fault);
+          sendJson(res, 200, { faults: faults.view() });
+        } else {
+          const message = `'fault' must be one of ${DEMO_FAULTS.join(', ')}.`;
+          sendError(res, { status: 400, code: 'invalid_request', message, param: 'fault' });
+        }
+      },
+    },
+  ];
 }

@@ -5,8 +5,7 @@ import { createInterface } from 'node:readline';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { DEMO_FAULTS } from '#shared/live.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { startDemo } from './demo.ts';
-import { type Faults, isDemoFault, isUpstreamId } from './fault-routes.ts';
+import { type Faults, isDemoFault, isUpstreamId, startDemo } from './demo.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

@@ -1,15 +1,20 @@
+import { dirname } from 'node:path';
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
 import type { HostApi } from './host-api.ts';
-import type { MenuAction } from './menu-entry.ts';
+import type { KeyStorage } from './keychain.ts';
+import type { LoginItem } from './login-item.ts';
+import type { MenuAction } from './menus.ts';
+import type { Preferences } from './preferences.ts';
 import type { TrayFacts } from './serving-summary.ts';
-import { createSystemActions, type SystemActionDeps } from './system-actions.ts';
-import { isOwnPage } from './window.ts';
+import type { TerminalCommand } from './command-line.ts';
+import type { Updates } from './updates.ts';
+import { isOwnPage, type MainWindow } from './window.ts';
 
-export interface ActionDeps extends SystemActionDeps {
+interface ActionDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
   readonly host: Pick<
     HostApi,
@@ -18,25 +23,34 @@ export interface ActionDeps extends SystemActionDeps {
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
   readonly logsDirectory: string;
+  readonly loginItem: LoginItem;
+  readonly terminalCommand: TerminalCommand | null;
+  readonly keys: KeyStorage;
+  readonly preferences: Preferences;
+  readonly updates: Updates | null;
+  readonly window: MainWindow;
+  /** Called after each change, failed or not, so that the tray shows the real state. */
+  readonly onSettled: () => void;
 }
 
 /** Runs menu entries; a failure is shown in a message box. */
 export function createActions(deps: ActionDeps): (action: MenuAction) => void {
-  const { electron, host, facts, logsDirectory, ownOrigin, window } = deps;
+  const { electron, host, facts, logsDirectory, ownOrigin, window, loginItem, preferences } = deps;
 
   function report(title: string, action: Promise<void>): void {
     action.catch((error: unknown) =>
-      window.show({
-        type: 'error',
-        message: title,
-        detail: messageOf(error),
-      }),
+      window.show({ type: 'error', message: title, detail: messageOf(error) }),
     );
   }
 
-  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
+  /** Reports a change that fails or is refused. */
+  function change(title: string, done: Promise<ChangeResult | void>): void {
+    report(title, settled(done));
+  }
+
+  async function settled(done: Promise<ChangeResult | void>): Promise<void> {
     try {
-      const result = await change;
+      const result = await done;
       if (result?.ok === false) throw new Error(result.message);
     } finally {
       deps.onSettled();
@@ -56,7 +70,22 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   }
 
   const setMachine = (wish: AgentWish) =>
-    report("The machine's mode was not changed", settle(host.setMachine(wish)));
+    change("The machine's mode was not changed", host.setMachine(wish));
+
+  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
+
+  async function toggleTerminalCommand(): Promise<void> {
+    const command = deps.terminalCommand;
+    if (command === null) return;
+    const isOn = !command.isOn();
+    await Promise.resolve(command.set(isOn));
+    if (isOn) window.show(readyCommand(command.file));
+  }
+
+  function toggle(name: 'keepsAwake' | 'looksForUpdates'): void {
+    preferences.change({ [name]: !preferences.current()[name] });
+    deps.onSettled();
+  }
 
   const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
     'copy-base-url': () =>
@@ -70,15 +99,17 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     drain: () => setMachine('drained'),
     resume: () => setMachine('on'),
     'toggle-warmup': () =>
-      report('Warm-up was not changed', settle(host.setWarmup(!facts().app.warmupEnabled))),
+      change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
     'toggle-zero-spend': () =>
-      report(
-        'Zero-spend mode was not changed',
-        settle(host.setForceZero(!facts().status.forceZero)),
-      ),
+      change('Zero-spend mode was not changed', host.setForceZero(!facts().status.forceZero)),
     'open-diagnostics': () => window.open('settings/about'),
     'open-failed-machines': () => window.open('providers/failed'),
-    ...createSystemActions(deps, (title, change) => report(title, settle(change))),
+    'toggle-login-item': () => change('Start at login was not changed', toggleLoginItem()),
+    'toggle-terminal-command': () => change('The command was not changed', toggleTerminalCommand()),
+    'toggle-key-place': () => change('The API keys were not moved', deps.keys.toggle()),
+    'toggle-keep-awake': () => toggle('keepsAwake'),
+    'toggle-update-checks': () => toggle('looksForUpdates'),
+    'proceed-update': () => deps.updates?.proceed(),
     about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
@@ -98,3 +129,9 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     runs[action as keyof typeof runs]();
   };
 }
+
+const readyCommand = (file: string) => ({
+  type: 'info' as const,
+  message: 'The command "switchyard" is ready',
+  detail: `Open a new terminal and try "switchyard status". If it is not found, add ${dirname(file)} to PATH.`,
+});

@@ -1,3 +1,9 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RelaunchOptions } from 'electron';
+import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
+import { HIDDEN_SWITCH } from './login-item.ts';
+
 /** Followed by `--` and the arguments of the command `switchyard`. */
 const CLI_SWITCH = '--cli';
 
@@ -8,7 +14,7 @@ export const ACTION_SWITCH = '--action=';
 
 /** Actions of the desktop entry (electron-builder.yml); a running app carries them out. */
 const START_ACTIONS = ['settings', 'quit'] as const;
-export type StartAction = (typeof START_ACTIONS)[number];
+type StartAction = (typeof START_ACTIONS)[number];
 
 export function startAction(argv: readonly string[]): StartAction | null {
   return START_ACTIONS.find((action) => argv.includes(ACTION_SWITCH + action)) ?? null;
@@ -22,7 +28,7 @@ export function commandWords(argv: readonly string[]): readonly string[] | null 
 }
 
 /** The command line that runs `program` as the command `switchyard`. */
-export const cliProgram = (program: string): readonly [string, ...string[]] => [
+const cliProgram = (program: string): readonly [string, ...string[]] => [
   program,
   NO_SCREEN,
   CLI_SWITCH,
@@ -39,4 +45,85 @@ export function refusedCommand(words: readonly string[]): string | null {
   if (name === 'uninstall')
     return 'Remove the app like any other on this system. First switch off "Start at login" and the terminal command in its menu.';
   return null;
+}
+
+/** The terminal command `switchyard`: a small script that starts the app's executable. */
+export interface TerminalCommand {
+  readonly file: string;
+  /** The file exists and starts this program. */
+  isOn(): boolean;
+  /** Throws with the system's message. */
+  set(isOn: boolean): void;
+}
+
+interface TerminalCommandDeps {
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execPath: string;
+}
+
+/** Where the deb and rpm packages install the app. */
+const PACKAGE_FOLDER = '/opt/Switchyard/';
+
+/** Null if the package has installed the command (deploy/desktop/switchyard). */
+export function createTerminalCommand(deps: TerminalCommandDeps): TerminalCommand | null {
+  const { platform, env, execPath } = deps;
+  if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
+  const isWindows = platform === 'win32';
+  const file = isWindows
+    ? join(env['LOCALAPPDATA'] || homeDirectory(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
+    : join(env['HOME'] || homeDirectory(), '.local/bin/switchyard');
+  // An AppImage runs from a temporary mount; APPIMAGE is the path of the file itself.
+  const words = cliProgram(env['APPIMAGE'] ?? execPath);
+  const text = isWindows ? windowsScript(words) : unixScript(words);
+  return {
+    file,
+    isOn: () => readTextFile(file) === text,
+    set(isOn) {
+      if (!isOn) {
+        rmSync(file, { force: true });
+        return;
+      }
+      mkdirSync(join(file, '..'), { recursive: true });
+      replaceFile(file, text);
+      if (!isWindows) chmodSync(file, 0o755);
+    },
+  };
+}
+
+function unixScript(words: readonly string[]): string {
+  const [program = '', ...options] = words;
+  const quoted = `'${program.replaceAll("'", String.raw`'\''`)}'`;
+  return `#!/bin/sh\nexec ${[quoted, ...options].join(' ')} "$@"\n`;
+}
+
+/** Windows file names cannot contain quotation marks; a percent sign would begin a variable. */
+function windowsScript(words: readonly string[]): string {
+  const [program = '', ...options] = words;
+  return `@"${program.replaceAll('%', '%%')}" ${options.join(' ')} %*\r\n`;
+}
+
+export interface ProcessStart {
+  /** The command line of this process, the program first. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * For `app.relaunch`: the arguments of this start (an unpackaged app needs its folder among them), with `words` in
+ * place of those that say how the window opens.
+ */
+export function relaunchOptions(
+  { argv, env }: ProcessStart,
+  words: readonly string[],
+): RelaunchOptions {
+  const kept = argv
+    .slice(1)
+    .filter((word) => word !== `--${HIDDEN_SWITCH}` && !word.startsWith(ACTION_SWITCH));
+  const image = env['APPIMAGE'];
+  return {
+    args: [...kept, ...words],
+    // An AppImage runs from a mount that is gone when the app exits; APPIMAGE is the file itself.
+    ...(image === undefined ? {} : { execPath: image }),
+  };
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
-import type { AppApi } from './electron-api.ts';
+import type { Log } from '../platform/log.ts';
+import type { AppApi, ElectronApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
+import type { Notice } from './owner-notices.ts';
 import type { JsonFile } from './preferences.ts';
-import { relaunchOptions } from './relaunch.ts';
+import { relaunchOptions } from './command-line.ts';
 
 const schema = z.object({
   /** Times of the crashes in milliseconds since the epoch, oldest first. */
@@ -13,12 +15,11 @@ const schema = z.object({
   isTold: z.boolean(),
 });
 
-export type CrashRecord = Readonly<z.infer<typeof schema>>;
+type CrashRecord = Readonly<z.infer<typeof schema>>;
 
 const NONE: CrashRecord = { times: [], last: '', isTold: true };
 
-export const readCrashes = (file: JsonFile): CrashRecord =>
-  schema.safeParse(file.read()).data ?? NONE;
+const readCrashes = (file: JsonFile): CrashRecord => schema.safeParse(file.read()).data ?? NONE;
 
 const RECENT_MS = 600_000;
 /** Indexed by the number of crashes in the last ten minutes; the last entry holds for more. */
@@ -36,7 +37,7 @@ export function restartDelayMs({ times }: CrashRecord, nowMs: number): number {
 }
 
 /** In the last ten minutes. */
-export const recentCrashes = (times: readonly number[], nowMs: number): number =>
+const recentCrashes = (times: readonly number[], nowMs: number): number =>
   times.filter((at) => at <= nowMs && nowMs - at < RECENT_MS).length;
 
 interface CrashDeps {
@@ -66,3 +67,57 @@ export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
     app.exit(1);
   };
 }
+
+interface CrashStartDeps {
+  readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
+  readonly file: JsonFile;
+  readonly clock: Clock;
+  readonly logsDirectory: string;
+}
+
+/** Waits before a start that follows several crashes, and says so; the owner may start at once, or quit. */
+export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 'quit'> {
+  const { electron, file, clock } = deps;
+  const crashes = readCrashes(file);
+  const delayMs = restartDelayMs(crashes, clock.now());
+  if (delayMs === 0) return 'start';
+  const isOver = new AbortController();
+  const cancel = clock.after(delayMs, () => isOver.abort());
+  const count = recentCrashes(crashes.times, clock.now());
+  for (;;) {
+    const { response } = await electron.dialog.showMessageBox({
+      type: 'error',
+      message: `Switchyard has stopped ${count} times within 10 minutes`,
+      detail: `It restarts in ${delayMs / 60_000} min, to avoid keeping this machine busy.\n\n${firstLine(crashes.last)}`,
+      buttons: ['Start now', 'Open logs', 'Quit'],
+      defaultId: 0,
+      // The response of a box that `signal` closes.
+      cancelId: 0,
+      signal: isOver.signal,
+    });
+    if (response === 1) {
+      await electron.shell.openPath(deps.logsDirectory);
+      continue;
+    }
+    cancel();
+    return response === 2 ? 'quit' : 'start';
+  }
+}
+
+/** The notice about the last crash, given once and also logged. */
+export function crashNotices(file: JsonFile, log: Log): readonly Notice[] {
+  const crashes = readCrashes(file);
+  if (crashes.isTold) return [];
+  file.write({ ...crashes, isTold: true });
+  log('error', 'crashed', { error: crashes.last });
+  return [
+    {
+      cause: 'crash',
+      title: 'Switchyard crashed and has restarted',
+      body: `Running requests were cut off. ${firstLine(crashes.last)}`,
+      button: { text: 'Open logs', action: 'open-logs' },
+    },
+  ];
+}
+
+const firstLine = (text: string) => (text.split('\n', 1)[0] ?? '').slice(0, 200);

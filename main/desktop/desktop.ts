@@ -1,10 +1,8 @@
 import type { AppApi } from './electron-api.ts';
-import { waitAfterCrashes } from './crash-start.ts';
-import { createCrashHandler } from './crashes.ts';
-import { ACTION_SWITCH, startAction } from './command-line.ts';
+import { createCrashHandler, waitAfterCrashes } from './crashes.ts';
+import { ACTION_SWITCH, relaunchOptions, startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
-import { attachedMenu } from './menu-bar.ts';
-import { relaunchOptions } from './relaunch.ts';
+import { attachedMenu } from './menus.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { messageOf } from '../platform/errors.ts';
 import { startOrAsk } from './start-failure.ts';

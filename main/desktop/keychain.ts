@@ -1,6 +1,8 @@
 import { messageOf } from '../platform/errors.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secret-box.ts';
 import type { SafeStorageApi } from './electron-api.ts';
+import type { HostApi } from './host-api.ts';
+import type { Preferences } from './preferences.ts';
 
 /** The key that seals saved secrets, itself sealed by the system's keychain. */
 export interface Keychain {
@@ -9,7 +11,7 @@ export interface Keychain {
   renew(): Promise<SecretBox>;
 }
 
-export type KeychainState =
+type KeychainState =
   | { readonly kind: 'open'; readonly box: SecretBox }
   /** Secrets stay in a file; `why` is human-readable. */
   | { readonly kind: 'none'; readonly why: string }
@@ -68,4 +70,51 @@ async function missing({ safeStorage, platform }: KeychainDeps): Promise<string 
   } catch (error) {
     return messageOf(error);
   }
+}
+
+/**
+ * Where saved API keys are: sealed by the keychain, unencrypted in the file, or in the file because there is no
+ * keychain.
+ */
+export type KeyPlace = 'keychain' | 'file' | 'no keychain';
+
+/** Keeps API keys where the owner has chosen. */
+export type KeyStorage = ReturnType<typeof createKeyStorage>;
+
+interface KeyStorageDeps {
+  readonly host: Pick<HostApi, 'keepSecretsIn'>;
+  readonly keychain: Keychain;
+  readonly preferences: Preferences;
+}
+
+/** Moves the keys to where the owner wants them. */
+export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps) {
+  let box = keychain.state.kind === 'open' ? keychain.state.box : null;
+  let isSealed = false;
+
+  function keep(inKeychain: boolean): void {
+    const changed = host.keepSecretsIn(inKeychain ? box : null);
+    if (!changed.ok) throw new Error(changed.message);
+    isSealed = inKeychain;
+  }
+
+  try {
+    if (box !== null) keep(preferences.current().keysIn === 'keychain');
+  } catch {
+    // The write failed: the keys stay where they are, and can still be read.
+  }
+
+  return {
+    place() {
+      if (keychain.state.kind === 'none') return 'no keychain';
+      return isSealed ? 'keychain' : 'file';
+    },
+    /** Moves the keys to the other place; throws with a human-readable message. */
+    async toggle() {
+      // The old key was lost: what was sealed with it cannot be recovered.
+      if (!isSealed) box ??= await keychain.renew();
+      keep(!isSealed);
+      preferences.change({ keysIn: isSealed ? 'keychain' : 'file' });
+    },
+  };
 }

@@ -1,7 +1,11 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { WarmupState } from '#shared/status.ts';
 import { visible } from '#shared/visible.ts';
+import type { ClickedPlace } from './electron-api.ts';
+import type { KeyPlace } from './keychain.ts';
+import type { LoginItemState } from './login-item.ts';
 import {
   describeServing,
   displayName,
@@ -10,8 +14,60 @@ import {
   type TrayFacts,
   type TrayShape,
 } from './serving-summary.ts';
-import type { MenuAction, MenuEntry } from './menu-entry.ts';
-import { type SystemState, systemEntries, updateEntries } from './system-menu.ts';
+import type { UpdateMeans, UpdateState } from './updates.ts';
+
+export type MenuAction =
+  | 'copy-base-url'
+  | 'open-window'
+  | 'open-settings'
+  | 'open-browser'
+  | 'join-gateway'
+  | 'pause'
+  | 'drain'
+  | 'resume'
+  | 'toggle-warmup'
+  | 'toggle-zero-spend'
+  | `reset ${UpstreamId}`
+  | 'toggle-login-item'
+  | 'toggle-terminal-command'
+  | 'toggle-key-place'
+  | 'toggle-keep-awake'
+  | 'toggle-update-checks'
+  | 'proceed-update'
+  | 'open-failed-machines'
+  | `configure ${UpstreamId}`
+  | 'open-logs'
+  | 'open-diagnostics'
+  | 'about'
+  | 'quit';
+
+type MenuEntry =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
+  | {
+      readonly kind: 'switch';
+      readonly text: string;
+      readonly action: MenuAction;
+      readonly on: boolean;
+      readonly enabled: boolean;
+    }
+  | { readonly kind: 'separator' };
+
+const SEPARATOR: MenuEntry = { kind: 'separator' };
+const text = (words: string): MenuEntry => ({ kind: 'text', text: words });
+const action = (words: string, does: MenuAction): MenuEntry => ({
+  kind: 'action',
+  text: words,
+  action: does,
+});
+/** `enabled` is false for a switch that cannot be used now. */
+const toggle = (words: string, does: MenuAction, on: boolean, enabled = true): MenuEntry => ({
+  kind: 'switch',
+  text: words,
+  action: does,
+  on,
+  enabled,
+});
 
 export interface TrayView {
   readonly shape: TrayShape;
@@ -19,7 +75,7 @@ export interface TrayView {
   readonly entries: readonly MenuEntry[];
 }
 
-export interface TrayState {
+interface TrayState {
   readonly facts: TrayFacts;
   readonly phase: 'running' | 'quitting';
   readonly system: SystemState;
@@ -35,27 +91,27 @@ export function trayView(state: TrayState): TrayView {
     shape: serving.shape,
     line: serving.line,
     entries: [
-      { kind: 'text', text: serving.line },
-      ...(problem === null ? [] : [{ kind: 'text' as const, text: problem }]),
-      { kind: 'separator' },
-      { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
-      { kind: 'action', text: 'Open window', action: 'open-window' },
-      { kind: 'action', text: 'Open in browser', action: 'open-browser' },
-      { kind: 'action', text: 'Join a gateway…', action: 'join-gateway' },
-      { kind: 'separator' },
+      text(serving.line),
+      ...(problem === null ? [] : [text(problem)]),
+      SEPARATOR,
+      action(`Copy base URL (${facts.app.baseUrl})`, 'copy-base-url'),
+      action('Open window', 'open-window'),
+      action('Open in browser', 'open-browser'),
+      action('Join a gateway…', 'join-gateway'),
+      SEPARATOR,
       ...machineActions(facts),
       ...resets(facts),
       zeroSpendSwitch(facts),
       warmupSwitch(facts),
-      { kind: 'separator' },
+      SEPARATOR,
       ...systemEntries(system),
-      { kind: 'separator' },
-      { kind: 'action', text: 'Open logs', action: 'open-logs' },
-      { kind: 'action', text: 'Diagnostics', action: 'open-diagnostics' },
+      SEPARATOR,
+      action('Open logs', 'open-logs'),
+      action('Diagnostics', 'open-diagnostics'),
       ...updateEntries(system.updates),
-      { kind: 'action', text: 'About Switchyard', action: 'about' },
-      { kind: 'separator' },
-      { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
+      action('About Switchyard', 'about'),
+      SEPARATOR,
+      action(`Quit${inParentheses(serving.inFlight)}`, 'quit'),
     ],
   };
 }
@@ -65,11 +121,7 @@ function quittingView(inFlight: number): TrayView {
   return {
     shape: 'off',
     line,
-    entries: [
-      { kind: 'text', text: line },
-      { kind: 'separator' },
-      { kind: 'action', text: 'Quit now', action: 'quit' },
-    ],
+    entries: [text(line), SEPARATOR, action('Quit now', 'quit')],
   };
 }
 
@@ -79,13 +131,10 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
     case 'leaving':
       return [];
     case 'on':
-      return [
-        { kind: 'action', text: 'Pause this machine', action: 'pause' },
-        { kind: 'action', text: 'Drain this machine', action: 'drain' },
-      ];
+      return [action('Pause this machine', 'pause'), action('Drain this machine', 'drain')];
     case 'paused':
     case 'draining':
-      return [{ kind: 'action', text: 'Resume this machine', action: 'resume' }];
+      return [action('Resume this machine', 'resume')];
     default:
       return assertNever(machine, 'machine mode');
   }
@@ -95,21 +144,11 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
 function resets({ status }: TrayFacts): readonly MenuEntry[] {
   return status.upstreams
     .filter((upstream) => upstream.circuit.open || upstream.skips.length > 0)
-    .map((upstream) => ({
-      kind: 'action',
-      text: `Try ${displayName(upstream)} again now`,
-      action: `reset ${upstream.id}`,
-    }));
+    .map((upstream) => action(`Try ${displayName(upstream)} again now`, `reset ${upstream.id}`));
 }
 
 function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
-  return {
-    kind: 'switch',
-    text: 'Never spend money (Local only)',
-    action: 'toggle-zero-spend',
-    on: status.forceZero,
-    enabled: true,
-  };
+  return toggle('Never spend money (Local only)', 'toggle-zero-spend', status.forceZero);
 }
 
 const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
@@ -120,19 +159,12 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
 };
 
 function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
-  const text = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
+  const words = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
   const configured = status.upstreams.some(
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );
-  if (configured)
-    return { kind: 'switch', text, action: 'toggle-warmup', on: app.warmupEnabled, enabled: true };
-  return {
-    kind: 'switch',
-    text: `${text} (on-demand is not configured)`,
-    action: 'toggle-warmup',
-    on: false,
-    enabled: false,
-  };
+  if (configured) return toggle(words, 'toggle-warmup', app.warmupEnabled);
+  return toggle(`${words} (on-demand is not configured)`, 'toggle-warmup', false, false);
 }
 
 function requests(count: number): string {
@@ -171,6 +203,173 @@ export function menuTemplate(
 }
 
 /** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
-function literal(text: string): string {
-  return visible(text).replaceAll('&', '&&');
+function literal(words: string): string {
+  return visible(words).replaceAll('&', '&&');
 }
+
+/** What the menu shows about the app on this system. */
+export interface SystemState {
+  readonly loginItem: LoginItemState;
+  /** Null if the package has installed the command. */
+  readonly hasTerminalCommand: boolean | null;
+  readonly keyPlace: KeyPlace;
+  readonly keepsAwake: boolean;
+  /** Null for a build without an update address. */
+  readonly updates: UpdatesView | null;
+}
+
+interface UpdatesView {
+  readonly means: Exclude<UpdateMeans, 'none'>;
+  readonly state: UpdateState;
+  readonly isAutomatic: boolean;
+}
+
+const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
+  on: 'Start at login',
+  off: 'Start at login',
+  'needs approval': 'Start at login (allow it in System Settings)',
+  disabled: 'Start at login (switched off in Task Manager)',
+};
+
+const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
+  keychain: 'Keep API keys in the keychain',
+  file: 'Keep API keys in the keychain',
+  'no keychain': 'Keep API keys in the keychain (none was found, they are in a file)',
+};
+
+/** The owner's switches other than those of routing. */
+function systemEntries(system: SystemState): readonly MenuEntry[] {
+  const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
+  const entries: MenuEntry[] = [
+    toggle(LOGIN_TEXTS[loginItem], 'toggle-login-item', loginItem !== 'off'),
+    toggle('Stay awake while requests run', 'toggle-keep-awake', keepsAwake),
+    toggle(
+      KEY_TEXTS[keyPlace],
+      'toggle-key-place',
+      keyPlace === 'keychain',
+      keyPlace !== 'no keychain',
+    ),
+  ];
+  if (hasTerminalCommand !== null)
+    entries.push(
+      toggle('Command "switchyard" in the terminal', 'toggle-terminal-command', hasTerminalCommand),
+    );
+  return entries;
+}
+
+function updateEntries(updates: SystemState['updates']): readonly MenuEntry[] {
+  if (updates === null) return [];
+  return [
+    updateEntry(updates),
+    toggle('Check for updates every day', 'toggle-update-checks', updates.isAutomatic),
+  ];
+}
+
+function updateEntry({ means, state }: UpdatesView): MenuEntry {
+  const proceed = (words: string) => action(words, 'proceed-update');
+  switch (state.kind) {
+    case 'idle':
+      return proceed('Check for updates');
+    case 'newest':
+      return proceed('Check for updates (this is the newest version)');
+    case 'failed':
+      return proceed(`Check for updates (last time: ${state.why.slice(0, 80)})`);
+    case 'checking':
+      return text('Checking for updates…');
+    case 'available':
+      return means === 'install'
+        ? proceed(`Download version ${state.version}`)
+        : text(`Version ${state.version} is available: install it as you installed this one`);
+    case 'downloading':
+      return text(`Downloading version ${state.version}…`);
+    case 'installing':
+      return text(`Restarting into version ${state.version}…`);
+    case 'ready':
+      return proceed(`Restart into version ${state.version}`);
+    case 'waiting':
+      return proceed(`Version ${state.version} waits for running requests (do not wait)`);
+    default:
+      return assertNever(state, 'update state');
+  }
+}
+
+type Item = MenuItemConstructorOptions;
+
+/**
+ * The menu bar: the tray's actions for desktops without a tray, without the links and developer entries of Electron's
+ * default menu.
+ */
+export function appMenu(platform: NodeJS.Platform, act: (action: MenuAction) => void): Item[] {
+  const gateway: Item[] = [
+    { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
+    { label: 'Open in browser', click: () => act('open-browser') },
+    { label: 'Join a gateway…', click: () => act('join-gateway') },
+  ];
+  const settings: Item = {
+    label: 'Settings…',
+    accelerator: 'CmdOrCtrl+,',
+    click: () => act('open-settings'),
+  };
+  if (platform === 'darwin') {
+    const own = { label: 'Switchyard', submenu: macEntries(settings) };
+    return [own, FILE, ...PAGE_MENUS, { label: 'Gateway', submenu: gateway }, WINDOW];
+  }
+  const own: Item[] = [
+    ...gateway,
+    settings,
+    { label: 'About Switchyard', click: () => act('about') },
+    LINE,
+    { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
+  ];
+  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
+}
+
+/** The menu bar if the gateway runs in another process. */
+export function attachedMenu(platform: NodeJS.Platform): Item[] {
+  if (platform === 'darwin') return [{ role: 'appMenu' }, FILE, ...PAGE_MENUS, WINDOW];
+  const own: Item[] = [{ label: 'Close', role: 'quit' }];
+  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
+}
+
+/** For a right click in the page, for which Electron has no default menu. */
+export function contextMenu({ isEditable, selectionText }: ClickedPlace): Item[] {
+  if (isEditable)
+    return [{ role: 'cut' }, { role: 'copy' }, { role: 'paste' }, { role: 'selectAll' }];
+  return selectionText.trim() === '' ? [] : [{ role: 'copy' }];
+}
+
+const LINE: Item = { type: 'separator' };
+
+/** Electron's default app menu, with an entry for the settings. */
+const macEntries = (settings: Item): Item[] => [
+  { role: 'about' },
+  LINE,
+  settings,
+  LINE,
+  { role: 'services' },
+  LINE,
+  { role: 'hide' },
+  { role: 'hideOthers' },
+  { role: 'unhide' },
+  LINE,
+  { role: 'quit' },
+];
+
+/** Holds "Close" on macOS; elsewhere the window menu does. */
+const FILE: Item = { role: 'fileMenu' };
+
+const WINDOW: Item = { role: 'windowMenu' };
+
+const PAGE_MENUS: readonly Item[] = [
+  { role: 'editMenu' },
+  {
+    label: 'View',
+    submenu: [
+      { role: 'reload' },
+      LINE,
+      { role: 'resetZoom' },
+      { role: 'zoomIn' },
+      { role: 'zoomOut' },
+    ],
+  },
+];

@@ -1,7 +1,10 @@
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
-import { isConfigured, displayName, haltedBy, type TrayFacts } from './serving-summary.ts';
-import type { MenuAction } from './menu-entry.ts';
+import { visible } from '#shared/visible.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ElectronApi, NotificationApi } from './electron-api.ts';
+import type { MenuAction } from './menus.ts';
+import { displayName, haltedBy, isConfigured, type TrayFacts } from './serving-summary.ts';
 
 /** What the owner must know even if no window is open. */
 export interface Notice {
@@ -126,4 +129,85 @@ export function lostKeys(paths: readonly string[]): readonly Notice[] {
       button: { text: 'Open settings', action: 'open-settings' },
     },
   ];
+}
+
+/** A cause that ends within this time is not shown. */
+const HOLD_MS = 15_000;
+/** A cause that returns within this time is not shown again. */
+const SAME_CAUSE_MS = 600_000;
+/** Older notifications have long left the screen. */
+const MAX_KEPT = 20;
+
+interface NotifierDeps {
+  readonly Notification: ElectronApi['Notification'];
+  readonly clock: Clock;
+  readonly act: (action: MenuAction) => void;
+}
+
+/** Shows notices as system notifications, each cause at most once while it lasts. */
+export type Notifier = ReturnType<typeof createNotifier>;
+
+interface Cause {
+  readonly cancel: () => void;
+  isShown: boolean;
+  /** When the cause ended; null while it holds. */
+  endedAt: number | null;
+}
+
+export function createNotifier({ Notification, clock, act }: NotifierDeps) {
+  const causes = new Map<string, Cause>();
+  /** Kept, because a garbage-collected notification ignores clicks. */
+  const shown: NotificationApi[] = [];
+
+  function show({ title, body, button }: Notice): void {
+    if (!Notification.isSupported()) return;
+    const actions = [{ type: 'button' as const, text: button.text }];
+    const notification = new Notification({ title: visible(title), body: visible(body), actions });
+    const runAction = () => act(button.action);
+    // Some systems show no buttons, so a click anywhere does the same.
+    notification.on('click', runAction);
+    notification.on('action', runAction);
+    notification.show();
+    shown.push(notification);
+    if (shown.length > MAX_KEPT) shown.shift();
+  }
+
+  function begin(notice: Notice): void {
+    const cause: Cause = {
+      cancel: clock.after(HOLD_MS, () => {
+        cause.isShown = true;
+        show(notice);
+      }),
+      isShown: false,
+      endedAt: null,
+    };
+    causes.set(notice.cause, cause);
+  }
+
+  function end(name: string, cause: Cause): void {
+    cause.endedAt ??= clock.ticks();
+    if (cause.isShown && clock.ticks() - cause.endedAt < SAME_CAUSE_MS) return;
+    cause.cancel();
+    causes.delete(name);
+  }
+
+  return {
+    /** Takes all causes that hold now. */
+    update(notices: readonly Notice[]) {
+      const holding = new Set(notices.map(({ cause }) => cause));
+      for (const [name, cause] of causes) {
+        if (!holding.has(name) || cause.endedAt !== null) end(name, cause);
+      }
+      for (const notice of notices) {
+        const known = causes.get(notice.cause);
+        if (known === undefined) begin(notice);
+        else known.endedAt = null;
+      }
+    },
+    /** Shows it at once, for a cause that does not end. */
+    say: show,
+    stop() {
+      for (const { cancel } of causes.values()) cancel();
+    },
+  };
 }

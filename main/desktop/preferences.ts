@@ -4,13 +4,9 @@ import { z } from 'zod';
 import { readTextFile, replaceFile } from '../platform/files.ts';
 
 /** A small state file of the desktop app; one that cannot be read counts as empty. */
-export interface JsonFile {
-  read(): unknown;
-  /** If the write fails, the value is lost at the next start. */
-  write(value: object): void;
-}
+export type JsonFile = ReturnType<typeof createJsonFile>;
 
-export function createJsonFile(path: string): JsonFile {
+export function createJsonFile(path: string) {
   return {
     read() {
       try {
@@ -19,12 +15,13 @@ export function createJsonFile(path: string): JsonFile {
         return null;
       }
     },
-    write(value) {
+    /** If the write fails, the value is lost at the next start. */
+    write(value: object) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
       } catch {
-        // See the interface.
+        // As said above.
       }
     },
   };
@@ -43,16 +40,13 @@ const schema = z.object({
 /** What the owner has chosen in the menu; the headless gateway does not read it. */
 export type PreferenceValues = Readonly<z.infer<typeof schema>>;
 
-export interface Preferences {
-  current(): PreferenceValues;
-  change(part: Partial<PreferenceValues>): void;
-}
+export type Preferences = ReturnType<typeof createPreferences>;
 
-export function createPreferences(file: JsonFile): Preferences {
+export function createPreferences(file: JsonFile) {
   let values = schema.safeParse(file.read() ?? {}).data ?? schema.parse({});
   return {
     current: () => values,
-    change(part) {
+    change(part: Partial<PreferenceValues>) {
       values = { ...values, ...part };
       file.write(values);
     },

@@ -2,26 +2,26 @@ import type { Clock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { createActions } from './actions.ts';
-import { crashNotices } from './crash-start.ts';
+import { crashNotices } from './crashes.ts';
 import type { AppApi, ElectronApi } from './electron-api.ts';
 import type { Addresses, HostApi } from './host-api.ts';
-import { createKeyStorage, type KeyStorage } from './key-storage.ts';
-import type { Keychain } from './keychain.ts';
+import { createKeyStorage, type Keychain, type KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
-import { appMenu } from './menu-bar.ts';
-import { trayView } from './menus.ts';
-import { createNotifier, type Notifier } from './notifier.ts';
-import { childGone, lostKeys, noticesOf, pageGone } from './owner-notices.ts';
+import { appMenu, type SystemState, trayView } from './menus.ts';
+import {
+  childGone,
+  createNotifier,
+  lostKeys,
+  noticesOf,
+  type Notifier,
+  pageGone,
+} from './owner-notices.ts';
 import { createSleepBlocker, followSleep } from './power.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
-import { relaunchOptions, type ProcessStart } from './relaunch.ts';
+import { type ProcessStart, relaunchOptions, type TerminalCommand } from './command-line.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
 import type { AppExit } from './shutdown.ts';
-import type { SystemState } from './system-menu.ts';
-import type { TerminalCommand } from './terminal-command.ts';
-import { createTray } from './tray.ts';
-import { keepTray } from './tray-keeper.ts';
-import type { TrayPanel } from './tray-panel.ts';
+import { createTray, keepTray, type TrayPanel } from './tray.ts';
 import {
   createUpdates,
   type UpdateDeps,
@@ -29,8 +29,7 @@ import {
   type UpdaterApi,
   type Updates,
 } from './updates.ts';
-import type { SavedWindowFile } from './window-bounds.ts';
-import { createMainWindow, type MainWindow } from './window.ts';
+import { createMainWindow, type MainWindow, type SavedWindowFile } from './window.ts';
 
 /** The same interval as the live feed. */
 const TRAY_INTERVAL_MS = 250;
@@ -215,13 +214,8 @@ function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
   });
 }
 
-interface Throttle {
-  request(): void;
-  stop(): void;
-}
-
 /** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
-function createThrottle(intervalMs: number, act: () => void): Throttle {
+function createThrottle(intervalMs: number, act: () => void) {
   let timer: NodeJS.Timeout | null = null;
   let isRequested = false;
 

@@ -7,14 +7,7 @@ interface Stoppable {
   stop(graceMs?: number): Promise<void>;
 }
 
-export interface AppExit {
-  /** To be called when the session ends. */
-  session(): void;
-  /** Everything is saved: from now on nothing keeps the app from quitting. */
-  release(): void;
-  /** The app was asked to quit, and waits for running requests. */
-  isQuitting(): boolean;
-}
+export type AppExit = ReturnType<typeof handleExit>;
 
 /** The system kills what still runs after a few seconds; state must be on disk by then. */
 const SESSION_END_LIMIT_MS = 2000;
@@ -33,7 +26,7 @@ export function handleExit(
   }: { readonly app: Pick<AppApi, 'on' | 'exit'>; readonly powerMonitor: PowerApi },
   clock: Clock,
   running: () => Stoppable | null,
-): AppExit {
+) {
   let phase: 'running' | 'quitting' | 'session_ending' = 'running';
 
   app.on('before-quit', (event) => {
@@ -66,10 +59,13 @@ export function handleExit(
     endSession();
   });
   return {
+    /** To be called when the session ends. */
     session: endSession,
+    /** Everything is saved: from now on nothing keeps the app from quitting. */
     release() {
       phase = 'session_ending';
     },
+    /** The app was asked to quit, and waits for running requests. */
     isQuitting: () => phase === 'quitting',
   };
 }

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
 
@@ -57,4 +58,26 @@ export async function startOrAsk(
       port = choice.kind === 'port' ? choice.port : null;
     }
   }
+}
+
+/** Outside the default ports of gateways and agents. */
+const FIRST = 47_910;
+const LAST = 47_999;
+
+/** A free loopback port for a gateway whose own is taken; null if none is free. */
+export async function freePort(first = FIRST, last = LAST): Promise<number | null> {
+  for (let port = first; port <= last; port++) {
+    if (await isFree(port)) return port;
+  }
+  return null;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () =>
+      server.close(() => resolve(true)),
+    );
+  });
 }

@@ -58,17 +58,9 @@ export interface UpdateDeps {
 }
 
 /** Checks for newer versions; nothing is downloaded or installed without the owner's click. */
-export interface Updates {
-  readonly means: 'install' | 'tell';
-  state(): UpdateState;
-  /** Does what the menu offers now: check, download or install. */
-  proceed(): void;
-  /** Requests have begun or ended: a waiting installation may proceed. */
-  requestsChanged(): void;
-  stop(): void;
-}
+export type Updates = ReturnType<typeof createUpdates>;
 
-export function createUpdates(deps: UpdateDeps): Updates {
+export function createUpdates(deps: UpdateDeps) {
   const { means, clock, inFlight } = deps;
   let state: UpdateState = { kind: 'idle' };
   let loading: Promise<UpdaterApi> | null = null;
@@ -129,6 +121,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
   return {
     means,
     state: () => state,
+    /** Does what the menu offers now: check, download or install. */
     proceed() {
       switch (state.kind) {
         case 'checking':
@@ -151,6 +144,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
           check();
       }
     },
+    /** Requests have begun or ended: a waiting installation may proceed. */
     requestsChanged() {
       if (state.kind === 'waiting' && inFlight() === 0) installWhenIdle(state.version);
     },

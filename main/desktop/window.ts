@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import type { BrowserWindowConstructorOptions } from 'electron';
+import type { BrowserWindowConstructorOptions, Rectangle } from 'electron';
+import { z } from 'zod';
 import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { AppApi, ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
-import { contextMenu } from './menu-bar.ts';
-import { createPageHealth } from './page-health.ts';
-import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
+import type { AppApi, ContentsApi, ElectronApi, ScreenApi, WindowApi } from './electron-api.ts';
+import { contextMenu } from './menus.ts';
 
 interface WindowDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
@@ -28,22 +27,10 @@ interface WindowDeps {
 export type WindowView =
   'settings' | `settings/${UpstreamId | 'about'}` | 'join' | 'providers/failed';
 
-export interface MainWindow {
-  /** Brings the window to the front; creates it if there is none. */
-  open(view?: WindowView | null): void;
-  /** Creates a minimised window if there is none: the only way to open it without a tray. */
-  offer(): void;
-  /** Shows a message box on the window. */
-  show(box: Box): void;
-  /** Remembers size and position. */
-  save(): void;
-  isShown(): boolean;
-  /** Closes it for good; the user's click only hides it. */
-  close(): void;
-}
+export type MainWindow = ReturnType<typeof createMainWindow>;
 
 /** The window shows the gateway's page, with its own control session. */
-export function createMainWindow(deps: WindowDeps): MainWindow {
+export function createMainWindow(deps: WindowDeps) {
   const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
   let current: WindowApi | null = null;
   /** Windows that the user has hidden. */
@@ -122,13 +109,18 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   return {
-    open: (view) => void bringToFront(view ?? null),
+    /** Brings the window to the front; creates it if there is none. */
+    open: (view?: WindowView | null) => void bringToFront(view ?? null),
+    /** Creates a minimised window if there is none: the only way to open it without a tray. */
     offer,
-    show: (box) => void showBox(dialog, bringToFront(), box),
+    /** Shows a message box on the window. */
+    show: (box: Box) => void showBox(dialog, bringToFront(), box),
+    /** Remembers size and position. */
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
     isShown: () => current !== null && !current.isDestroyed() && current.isVisible(),
+    /** Closes it for good; the user's click only hides it. */
     close: () => current?.destroy(),
   };
 }
@@ -252,4 +244,159 @@ export function isOwnPage(address: string, ownOrigin: string): boolean {
   if (url === null || url.username !== '' || url.password !== '') return false;
   // Two opaque origins would be equal: both serialise to "null".
   return url.origin !== 'null' && url.origin === ownOrigin;
+}
+
+interface PageHealthDeps {
+  readonly dialog: ElectronApi['dialog'];
+  readonly log: Log;
+  /** Replaces this window with a new one. */
+  readonly replace: (window: WindowApi) => void;
+  /** Called instead if replacing has not helped. */
+  readonly giveUp: (window: WindowApi) => void;
+}
+
+/** A page that crashes right after each reopening must not keep the machine busy. */
+const MAX_REOPENINGS = 2;
+const REOPENINGS_WINDOW_MS = 60_000;
+
+/** Handles pages that crash or hang; the gateway keeps running. */
+function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
+  let reopenedAt: readonly number[] = [];
+
+  function reopen(window: WindowApi): void {
+    const now = performance.now();
+    reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
+    if (reopenedAt.length >= MAX_REOPENINGS) {
+      giveUp(window);
+      return;
+    }
+    reopenedAt = [...reopenedAt, now];
+    replace(window);
+  }
+
+  async function askAboutHang(window: WindowApi): Promise<void> {
+    const { response } = await dialog.showMessageBox(window, {
+      type: 'warning',
+      message: 'The window is not responding',
+      detail: 'The gateway keeps running. The window may recover by itself.',
+      buttons: ['Wait', 'Reopen'],
+      defaultId: 0,
+      cancelId: 0,
+    });
+    if (response === 1 && !window.isDestroyed()) reopen(window);
+  }
+
+  return {
+    watch(window: WindowApi) {
+      let isAsked = false;
+      // A crashed page stays blank, so a new window replaces it.
+      window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
+        if (reason === 'clean-exit') return;
+        log('error', 'page_gone', { reason, exitCode });
+        reopen(window);
+      });
+      window.on('unresponsive', () => {
+        if (isAsked) return;
+        isAsked = true;
+        log('warn', 'page_unresponsive');
+        void askAboutHang(window);
+      });
+      window.on('responsive', () => {
+        isAsked = false;
+      });
+    },
+  };
+}
+
+const savedWindowSchema = z.object({
+  bounds: z.object({ x: z.int(), y: z.int(), width: z.int(), height: z.int() }),
+  isMaximized: z.boolean(),
+  /** Whether the owner has been told that closing the window leaves the gateway running. */
+  isTrayExplained: z.boolean(),
+});
+
+/** What the desktop app saves about its window. */
+export type SavedWindow = z.infer<typeof savedWindowSchema>;
+
+export function parseSavedWindow(value: unknown): SavedWindow | null {
+  return savedWindowSchema.safeParse(value).data ?? null;
+}
+
+/** How much of a title bar must be visible to be dragged, in pixels. */
+const GRIP = { width: 120, height: 32 };
+
+/**
+ * The saved bounds; null if their title bar cannot be reached, because its screen is gone. A window larger than its
+ * screen is made to fit.
+ */
+export function reachableBounds(
+  saved: Rectangle,
+  workAreas: readonly Rectangle[],
+): Rectangle | null {
+  for (const area of workAreas) {
+    const seenWidth =
+      Math.min(saved.x + saved.width, area.x + area.width) - Math.max(saved.x, area.x);
+    const isGripSeen =
+      seenWidth >= GRIP.width && saved.y >= area.y && saved.y + GRIP.height <= area.y + area.height;
+    if (!isGripSeen) continue;
+    const width = Math.min(saved.width, area.width);
+    const height = Math.min(saved.height, area.height);
+    return { x: saved.x, y: saved.y, width, height };
+  }
+  return null;
+}
+
+/**
+ * Where to move a hidden window before it is shown again, as its screen may have been unplugged; null if it can be
+ * reached.
+ */
+function rescuedBounds(
+  { x, y, width, height }: Rectangle,
+  workAreas: readonly Rectangle[],
+): Rectangle | null {
+  const [area] = workAreas;
+  if (area === undefined || reachableBounds({ x, y, width, height }, workAreas) !== null)
+    return null;
+  const size = { width: Math.min(width, area.width), height: Math.min(height, area.height) };
+  return {
+    x: area.x + Math.round((area.width - size.width) / 2),
+    y: area.y + Math.round((area.height - size.height) / 2),
+    ...size,
+  };
+}
+
+export interface SavedWindowFile {
+  /** Null at the first start or if the file cannot be read. */
+  read(): SavedWindow | null;
+  write(saved: SavedWindow): void;
+}
+
+function createWindowMemory(file: SavedWindowFile, screen: ScreenApi) {
+  let saved = file.read();
+  const workAreas = () => screen.getAllDisplays().map(({ workArea }) => workArea);
+  return {
+    /** Null for the default position. */
+    bounds: () => (saved === null ? null : reachableBounds(saved.bounds, workAreas())),
+    wasMaximized: () => saved?.isMaximized ?? false,
+    /** Moves a hidden window whose screen is gone. */
+    rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>) {
+      const bounds = rescuedBounds(window.getNormalBounds(), workAreas());
+      if (bounds !== null) window.setBounds(bounds);
+    },
+    remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>) {
+      saved = {
+        bounds: window.getNormalBounds(),
+        isMaximized: window.isMaximized(),
+        isTrayExplained: saved?.isTrayExplained ?? false,
+      };
+      file.write(saved);
+    },
+    /** True for the first call on this machine; remembered in the file. */
+    explainTray() {
+      if (saved === null || saved.isTrayExplained) return false;
+      saved = { ...saved, isTrayExplained: true };
+      file.write(saved);
+      return true;
+    },
+  };
 }

@@ -1,19 +1,19 @@
 import type { Request } from 'express';
 import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
-import { accessHandlers } from './api/access-handlers.ts';
+import {
+  accessHandlers,
+  controlHandlers,
+  keyHandlers,
+  sharingHandlers,
+} from './api/control-handlers.ts';
 import { agentHandlers } from './api/agent-handlers.ts';
-import { appHandlers } from './api/app-handlers.ts';
-import { controlHandlers } from './api/control-handlers.ts';
+import { appHandlers, requestHandlers } from './api/app-handlers.ts';
 import { installHandlers } from './api/install-handlers.ts';
 import type { Lifecycle } from './api/lifecycle.ts';
-import { keyHandlers } from './api/key-handlers.ts';
 import { providerHandlers } from './api/provider-handlers.ts';
-import { requestHandlers } from './api/request-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
-import { sharingHandlers } from './api/sharing-handlers.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
-import type { Browsers } from './auth/browsers.ts';
-import type { Sessions } from './auth/sessions.ts';
+import type { Browsers, Sessions } from './auth/sessions.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { Sightings } from './monitoring/sightings.ts';
 import type { Adjustments } from './upstream/adjustments.ts';

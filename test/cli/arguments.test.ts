@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { readArguments } from '../../main/cli/arguments.ts';
+import { didYouMean, nearest, readArguments } from '../../main/cli/arguments.ts';
 import { optionsOf, synopsis } from '../../main/cli/command.ts';
 import { commandHelp, generalHelp } from '../../main/cli/help.ts';
-import { didYouMean, nearest } from '../../main/cli/suggest.ts';
 import { COMMANDS } from '../../main/cli/table.ts';
 
 function commandNamed(name: string) {
@@ -98,7 +97,7 @@ test('names and options of the table are unique, and arguments that may be left 
     const options = optionsOf(command).flatMap(({ name, short }) => [name, short ?? name]);
     const shorts = optionsOf(command).flatMap(({ short }) => (short === undefined ? [] : [short]));
     expect(new Set(options).size).toBe(optionsOf(command).length + shorts.length);
-    const needs = command.arguments.map(({ times }) => times === undefined);
+    const needs = (command.arguments ?? []).map(({ times }) => times === undefined);
     expect(needs).toEqual(needs.toSorted((one, other) => Number(other) - Number(one)));
   }
 });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { VERSION } from '../../main/app/package.ts';
+import { openerOf } from '../../main/cli/open.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { runCli } from '../support/process.ts';
 
@@ -77,4 +78,14 @@ test('"chat" without a word or an input names what it needs', async () => {
   const { code, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, 'chat');
   expect(code).toBe(2);
   expect(stderr).toContain('"chat" needs a message');
+});
+
+test.each<[NodeJS.Platform, Record<string, string>, string | undefined]>([
+  ['darwin', {}, 'open'],
+  ['win32', {}, 'rundll32'],
+  ['linux', { DISPLAY: ':0' }, 'xdg-open'],
+  ['linux', { WAYLAND_DISPLAY: 'wayland-0' }, 'xdg-open'],
+  ['linux', {}, undefined],
+])('on %s with %j the browser is opened by %s', (platform, env, command) => {
+  expect(openerOf(platform, env)?.[0]).toBe(command);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadConfig, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 import type { SettingsTree } from '../../main/config/settings-file.ts';
-import { settingsView } from '../../main/config/settings-view.ts';
+import { settingsView } from '../../main/config/live-config.ts';
 
 const env = (values: Record<string, string>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDemoEngine, type DemoTraits } from '../../main/demo/engine.ts';
+import { createDemoEngine, type DemoTraits, PACE } from '../../main/demo/engine.ts';
 import { cannedAnswer, DEMO_MODEL } from '../../main/demo/answers.ts';
-import { PACE } from '../../main/demo/pace.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';

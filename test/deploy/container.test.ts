@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES, ENV_PREFIX, valueAt } from '../../main/config/schema.ts';
-import { logTarget } from '../../main/cli/log-target.ts';
+import { logTarget } from '../../main/cli/logs.ts';
 import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';

@@ -3,8 +3,8 @@ import { runDesktop } from '../../main/desktop/desktop.ts';
 import type { Keychain } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
-import type { TerminalCommand } from '../../main/desktop/terminal-command.ts';
-import type { SavedWindow } from '../../main/desktop/window-bounds.ts';
+import type { TerminalCommand } from '../../main/desktop/command-line.ts';
+import type { SavedWindow } from '../../main/desktop/window.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
-import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
+import { createTerminalCommand } from '../../main/desktop/command-line.ts';
 import { createFakeElectron } from './fake-electron.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startDesktop } from './harness.ts';

@@ -2,8 +2,11 @@ import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { commandWords, refusedCommand } from '../../main/desktop/command-line.ts';
-import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
+import {
+  commandWords,
+  createTerminalCommand,
+  refusedCommand,
+} from '../../main/desktop/command-line.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
 const PROGRAM = "/opt/it's/Switchyard";

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test, describe } from 'vitest';
-import { openTrayPanel, type RunCommand } from '../../main/desktop/tray-panel.ts';
+import { openTrayPanel, type RunCommand } from '../../main/desktop/tray.ts';
 import { createManualClock } from '../support/clock.ts';
 import { type DesktopScene, settle, startDesktop } from './harness.ts';
 

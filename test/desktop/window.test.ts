@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSavedWindow, reachableBounds } from '../../main/desktop/window-bounds.ts';
+import { parseSavedWindow, reachableBounds } from '../../main/desktop/window.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { settle, startDesktop } from './harness.ts';
 

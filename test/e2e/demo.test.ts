@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { PACE } from '../../main/demo/pace.ts';
+import { PACE } from '../../main/demo/engine.ts';
 import { type RunningDemo, startDemo, startDemoProcess } from '../support/demo.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { PACE } from '../../main/demo/pace.ts';
+import { PACE } from '../../main/demo/engine.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { axeViolations } from '../support/browser.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PACE } from '../../main/demo/pace.ts';
+import { PACE } from '../../main/demo/engine.ts';
 import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';

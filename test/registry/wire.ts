@@ -1,4 +1,4 @@
-import { createExpressListener } from '../../main/gateway/api/express.ts';
+import { createExpressListener } from '../../main/gateway/api/server.ts';
 import { providerHandlers } from '../../main/gateway/api/provider-handlers.ts';
 import { providerRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';

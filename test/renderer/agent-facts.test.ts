@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { problemsOf } from '../../main/agent/view.ts';
+import { problemsOf } from '../../main/agent/problems.ts';
 import {
   engineHealthText,
   engineName,
@@ -141,7 +141,6 @@ describe('problems', () => {
   test('all that the agent says of its own parts is shown openly', () => {
     const problems = problemsOf({
       host: '127.0.0.1',
-      isLoopbackOnly: true,
       ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
       registry: membership({
         kind: 'joined',
@@ -162,7 +161,6 @@ describe('problems', () => {
     const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
     const problems = problemsOf({
       host: '127.0.0.1',
-      isLoopbackOnly: true,
       ports: [],
       registry: membership(),
       warnings: [damaged],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { countsOf, facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import { pageOf } from '../../main/gateway/usage/request-pages.ts';
+import { pageOf } from '../../main/gateway/usage/queries.ts';
 import { REQUESTS_PER_PAGE } from '../../renderer/api/requests.ts';
 import { browserName } from '../../renderer/features/about/about.tsx';
 import {

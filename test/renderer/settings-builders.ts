@@ -1,6 +1,6 @@
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { settingsView } from '../../main/config/settings-view.ts';
+import { settingsView } from '../../main/config/live-config.ts';
 import { type Field, sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 
 /** The settings as a gateway with this environment answers them. */

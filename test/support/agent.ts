@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { type Agent, createAgent } from '../../main/agent/agent.ts';
+import { type Agent, type AgentDeps, createAgent } from '../../main/agent/agent.ts';
 import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
 import { NO_RULES, type OwnerRules } from '../../main/agent/availability/rules.ts';
-import type { AgentDeps } from '../../main/agent/components.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startDemo as start } from '../../main/demo/demo.ts';
-import { type DemoPace, PACE } from '../../main/demo/pace.ts';
+import { type DemoPace, PACE } from '../../main/demo/engine.ts';
 import { runCommand } from '../../main/demo/terminal.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { createLooks } from './looks.ts';

@@ -3,7 +3,7 @@ import { createServer, type OutgoingHttpHeaders, type RequestListener } from 'no
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readArguments } from '../../main/cli/arguments.ts';
-import type { CommandOutcome } from '../../main/cli/outcome.ts';
+import type { CommandOutcome } from '../../main/cli/command.ts';
 import { COMMANDS } from '../../main/cli/table.ts';
 import { controlProof, ownEnd } from '../../main/platform/control-proof.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';

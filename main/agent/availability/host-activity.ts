@@ -1,14 +1,13 @@
 import type { Clock } from '../../platform/clock.ts';
 import { numberOf } from '../../platform/json.ts';
-import { createKernelFiles } from '../telemetry/sysfs.ts';
-import { runFirst } from '../telemetry/tool-paths.ts';
+import { createKernelFiles, type KernelFiles } from '../telemetry/sysfs.ts';
 import {
   createStartTool,
+  runFirst,
   type StartTool,
   type ToolEdges,
   type ToolWorld,
 } from '../telemetry/tool-process.ts';
-import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
 
 /** Signs that the owner is using the machine; null is unknown. The promises never reject. */
 export interface HostActivity {
@@ -78,4 +77,144 @@ export function parsePmset(text: string): boolean | null {
 export function parseHidIdleMs(text: string): number | null {
   const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
   return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;
+}
+
+interface IdleEdges extends ToolEdges {
+  readonly files: KernelFiles;
+}
+
+const LOGINCTL = ['loginctl', '/usr/bin/loginctl'];
+const LIST = ['list-sessions', '--no-legend', '--no-pager'];
+const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
+const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
+
+/** Milliseconds since the last user input: from logind or, without it, from the terminals, as `w` does. */
+async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
+  const listed = await runFirst(LOGINCTL, LIST, edges, signal);
+  if (listed.kind === 'missing' || listed.kind === 'failed') return terminalsIdleMs(edges);
+  if (listed.kind !== 'output') return null;
+  const ids = parseSessionIds(listed.text);
+  if (ids.length === 0) return Infinity;
+  const shown = await runFirst(LOGINCTL, [...SHOW, ...ids], edges, signal);
+  // A session that has ended in between makes this fail; the next poll succeeds.
+  if (shown.kind !== 'output') return null;
+  return idleOfSessions(parseSessions(shown.text), edges.clock.now());
+}
+
+/** Typing makes a program read the terminal, which sets the access time of its device file. */
+async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | null> {
+  const consoles = (await files.names('/dev')).filter((name) =>
+    /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
+  );
+  // A container has no consoles, so the user of its host cannot be observed.
+  if (consoles.length === 0) return null;
+  // Desktop users may not type in a terminal.
+  if ((await files.names('/tmp/.X11-unix')).length > 0) return null;
+  const typed = (await files.names('/dev/pts')).filter((name) => /^\d+$/.test(name));
+  const paths = [...consoles, ...typed.map((name) => `pts/${name}`)];
+  const times = await Promise.all(paths.map((path) => files.accessedMs(`/dev/${path}`)));
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.max(0, clock.now() - Math.max(...known));
+}
+
+const CLASSES = '/sys/class';
+const SUPPLIES = `${CLASSES}/power_supply`;
+
+/** A power supply as in the kernel's ABI documentation (sysfs-class-power). */
+interface PowerSupply {
+  /** `Battery`, `Mains`, `USB`, `UPS`, `Wireless`. */
+  readonly type: string | null;
+  /** `Device` for the battery of a mouse; most machines omit it for their own battery. */
+  readonly scope: string | null;
+  /** Batteries only: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
+  readonly status: string | null;
+  /** Other supplies: `0` while the supply provides no power. */
+  readonly online: string | null;
+}
+
+/** Whether this machine runs on its battery; null if the kernel's files cannot be read. */
+async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | null> {
+  // A kernel without this class has no battery; if there is no class at all, the files are hidden from us.
+  if ((await files.names(CLASSES)).length === 0) return null;
+  const names = await files.names(SUPPLIES);
+  const supplies = await Promise.all(
+    names.map(async (name): Promise<PowerSupply> => {
+      const at = (file: string) => files.text(`${SUPPLIES}/${name}/${file}`);
+      const [type, scope, status, online] = await Promise.all([
+        at('type'),
+        at('scope'),
+        at('status'),
+        at('online'),
+      ]);
+      return { type, scope, status, online };
+    }),
+  );
+  return isOnBattery(supplies);
+}
+
+/** systemd's rule: one of the machine's own batteries discharges, and no other supply provides power. */
+function isOnBattery(supplies: readonly PowerSupply[]): boolean {
+  const own = supplies.filter(({ scope }) => scope !== 'Device');
+  const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isProviding(online));
+  return (
+    !isPlugged && own.some(({ type, status }) => type === 'Battery' && status === 'Discharging')
+  );
+}
+
+/** USB supplies use values other than `1` too. */
+function isProviding(online: string | null): boolean {
+  return online !== null && online !== '0';
+}
+
+/** A session as shown by `loginctl show-session` (org.freedesktop.login1). */
+interface Session {
+  readonly isGraphical: boolean;
+  /** Belongs to a person, and is not about to end. */
+  readonly isUsers: boolean;
+  readonly isIdle: boolean;
+  /** Milliseconds since the epoch; null if the session has never reported it. */
+  readonly idleSinceMs: number | null;
+}
+
+/** A machine with more sessions is not a personal one, and the length of a command line is limited. */
+const MAX_SESSIONS = 64;
+
+/** Session ids: the first word of each line of `loginctl list-sessions --no-legend`. */
+export function parseSessionIds(text: string): readonly string[] {
+  const words = text.split('\n').map((line) => line.trim().split(/\s+/)[0] ?? '');
+  return words.filter((word) => /^\w+$/.test(word)).slice(0, MAX_SESSIONS);
+}
+
+/** Reads `loginctl show-session`: a line for each property, an empty one between sessions. */
+export function parseSessions(text: string): readonly Session[] {
+  return text
+    .split(/\n\s*\n/)
+    .filter((block) => block.includes('='))
+    .map((block) => {
+      const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(block)?.[1] ?? '';
+      const sinceUs = Number(value('IdleSinceHint'));
+      return {
+        isGraphical: /^(x11|wayland|mir)$/.test(value('Type')),
+        isUsers: /^user\b/.test(value('Class')) && value('State') !== 'closing',
+        isIdle: value('IdleHint') === 'yes',
+        idleSinceMs: sinceUs > 0 ? sinceUs / 1000 : null,
+      };
+    });
+}
+
+/** Milliseconds since the last user input in any session; null if a desktop does not report it. */
+export function idleOfSessions(sessions: readonly Session[], nowMs: number): number | null {
+  const idle = sessions.filter(({ isUsers }) => isUsers).map((session) => idleOf(session, nowMs));
+  const known = idle.filter((ms) => ms !== null);
+  return known.length < idle.length ? null : Math.min(Infinity, ...known);
+}
+
+/**
+ * A text session has the time at which its terminal was last read, or none if nobody can type in it, as with a file
+ * transfer. A desktop reports by itself that it is idle; one that has never done so may never do so, so its silence
+ * means nothing.
+ */
+function idleOf({ isGraphical, isIdle, idleSinceMs }: Session, nowMs: number): number | null {
+  if (idleSinceMs === null) return isGraphical ? null : Infinity;
+  return isGraphical && !isIdle ? 0 : Math.max(0, nowMs - idleSinceMs);
 }

@@ -1,9 +1,11 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { CHECKS } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
-import { memberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type ProbeAnswer, ask, type ProbeEdges } from './inference-checks.ts';
+import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
 /** The agent of this machine according to its settings and files. */
@@ -24,7 +26,7 @@ export interface ExpectedAgent {
   readonly taken: ReadonlyMap<number, string>;
 }
 
-export interface AgentFound {
+interface AgentFound {
   readonly entries: readonly DoctorEntry[];
   /** Where the agent answers correctly; null if it does not. */
   readonly origin: string | null;
@@ -84,10 +86,10 @@ function reachable(host: string): string {
   return literal === '::' ? '::1' : literal;
 }
 
-type Answered = Extract<ProbeAnswer, { readonly kind: 'answer' }>;
+type ProbeReply = Extract<ProbeAnswer, { readonly kind: 'answer' }>;
 
 /** Whether an agent of this program answered, whatever its answer. */
-function isAgents({ text, headers }: Answered): boolean {
+function isAgents({ text, headers }: ProbeReply): boolean {
   const json = parseJson(text);
   return (
     headers['x-gateway-agent'] !== undefined ||
@@ -109,7 +111,7 @@ function portRemedy(
   return 'Start Switchyard on this machine: its agent listens there.';
 }
 
-function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): string | null {
+function healthRemedy(agent: ExpectedAgent, nonce: string, answer: ProbeReply): string | null {
   const { status, text } = answer;
   const json = parseJson(text);
   const said = textOf(memberOf(json, 'status'));
@@ -134,4 +136,152 @@ function outOfReach(agent: ExpectedAgent, port: number): string | null {
   if (registryUrl === null || !isLoopbackHost(host)) return null;
   if (isLoopbackHost(new URL(registryUrl).hostname)) return null;
   return `It listens on ${host}, where the gateway at ${registryUrl} cannot reach it: set SWITCHYARD_AGENT_HOST to this machine's address in that network, and start again.`;
+}
+
+/** As long as a registry waits for its test inference. */
+const INFERENCE_TIMEOUT_MS = 10_000;
+
+/** The agent, as a registry would reach it, or the engine itself if no agent runs. */
+export type ProbedPlace = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
+  /** Path before `/v1`. */
+  readonly basePath: string;
+};
+
+/** The checks of the test inference, its latency and the list of models. */
+export async function checkInference(
+  place: ProbedPlace,
+  model: string | null,
+  nonce: string,
+  edges: ProbeEdges,
+): Promise<readonly DoctorEntry[]> {
+  if (model === null) return [NO_MODEL];
+  const { basePath, ...where } = place;
+  const path = `${basePath}/v1/chat/completions`;
+  const messages = [{ role: 'user', content: `Say OK. (${nonce.slice(0, 16)})` }];
+  const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
+  const answer = await ask({ ...where, path, json }, INFERENCE_TIMEOUT_MS, edges);
+  const tried = `POST ${place.origin}${path} for "${model}"`;
+  const listPath = `${basePath}/v1/models`;
+  const list = await ask({ ...where, path: listPath, json: null }, GET_TIMEOUT_MS, edges);
+  return [
+    ...judgeInference(answer, place, shown(tried)),
+    judgeModels(list, model, `GET ${place.origin}${listPath}`),
+  ];
+}
+
+const NO_MODEL: DoctorEntry = {
+  name: CHECKS.inference,
+  passed: false,
+  tried: 'nothing: no model is offered',
+  output: '',
+  remedy: 'Load a model into the engine.',
+};
+
+function judgeInference(
+  answer: ProbeAnswer,
+  place: ProbedPlace,
+  tried: string,
+): readonly DoctorEntry[] {
+  const { latencyMs } = answer;
+  const hasChoices =
+    answer.kind === 'answer' &&
+    answer.status === 200 &&
+    listOf(memberOf(parseJson(answer.text), 'choices')).length > 0;
+  const output = rawOf(answer);
+  const inference = { name: CHECKS.inference, passed: hasChoices, tried, output, latencyMs };
+  const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer, place) };
+  // Only a successful answer has a meaningful latency.
+  if (!hasChoices && answer.kind === 'answer') return [first];
+  const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
+  const remedy = isFast ? null : TOO_SLOW;
+  return [
+    first,
+    { name: CHECKS.latency, passed: isFast, tried, output: `${latencyMs} ms`, remedy },
+  ];
+}
+
+const TOO_SLOW =
+  'Load the model before it is asked for, or serve a smaller one: 16 tokens must arrive within 10 s.';
+
+function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): string {
+  if (answer.kind === 'none') return TOO_SLOW;
+  if (answer.headers['x-gateway-agent'] === 'unauthorized')
+    return gatewayToken
+      ? 'Another enrolment is in force: restart Switchyard here, or join this machine again.'
+      : 'It listens beyond this machine and answers only its gateway: see what that gateway says about it.';
+  if (answer.status === 401 || answer.status === 403)
+    return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
+  if (answer.status === 503)
+    return 'Paused, draining or loading: the answer says which. Wait, or resume this machine.';
+  return 'Check the log of the engine: its answer is not in the OpenAI format.';
+}
+
+function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorEntry {
+  const isList = answer.kind === 'answer' && answer.status === 200;
+  const data = isList ? listOf(memberOf(parseJson(answer.text), 'data')) : [];
+  const passed = data.some((entry) => textOf(memberOf(entry, 'id')) === model);
+  const { latencyMs } = answer;
+  const remedy = passed
+    ? null
+    : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine if it lists other models than it serves.`;
+  return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
+}
+
+function rawOf(answer: ProbeAnswer): string {
+  return shown(answer.kind === 'answer' ? `HTTP ${answer.status} ${answer.text}` : answer.text);
+}
+
+export interface ProbeEdges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+interface Probe {
+  readonly origin: string;
+  readonly path: string;
+  readonly gatewayToken?: string | null;
+  readonly authorization?: string | null;
+  /** Null for a GET. */
+  readonly json: unknown;
+}
+
+type ProbeAnswer =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly text: string;
+      readonly latencyMs: number;
+    }
+  /** `text` is the reason; `isRefused`: nothing listens there. */
+  | {
+      readonly kind: 'none';
+      readonly text: string;
+      readonly isRefused: boolean;
+      readonly latencyMs: number;
+    };
+
+/** As much of an answer as a registry reads. */
+const MAX_BYTES = 64 * 1024;
+
+async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<ProbeAnswer> {
+  const startedTicks = edges.clock.ticks();
+  const result = await send(probe, timeoutMs, edges);
+  const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
+  if (result.kind !== 'response') {
+    const isRefused = /^E(CONNREFUSED|ADDRNOTAVAIL|HOSTUNREACH|NETUNREACH)\b/.test(result.detail);
+    return { kind: 'none', text: result.detail, isRefused, latencyMs };
+  }
+  const { status, headers, body } = result;
+  return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
+}
+
+function send(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<FetchResult> {
+  const { origin, path, json, gatewayToken, authorization } = probe;
+  const headers = ['accept', 'application/json'];
+  if (gatewayToken) headers.push('x-gateway-token', gatewayToken);
+  if (authorization) headers.push('authorization', authorization);
+  const request = { origin, path, headers, timeoutMs, maxBytes: MAX_BYTES };
+  if (json === null) return fetchBody(request, edges);
+  return fetchBody({ ...request, json: Buffer.from(JSON.stringify(json)) }, edges);
 }

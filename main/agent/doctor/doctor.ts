@@ -1,14 +1,24 @@
 import type { GatewayVerdict } from '#shared/agent.ts';
+import { type AgentRecord, CHECKS } from '#shared/provider.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import type { AskEdges, EngineAddress } from '../engines/adapters/probe.ts';
+import { ENGINE_PORTS, type EnginePlace, localAddresses, lookAt } from '../engines/detect.ts';
+import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
-import type { TelemetryWatch } from '../telemetry/telemetry.ts';
-import { checkAgent, type ExpectedAgent } from './agent-checks.ts';
-import { type EngineSearch, type EngineSearchResult, findEngine } from './find-engine.ts';
-import { checkInference, type ProbedPlace, type ProbeEdges } from './inference-checks.ts';
-import { checkEngineHealth, checkGpus, firstReading } from './machine-checks.ts';
-import { type DoctorReport, reportOf } from './report.ts';
+import { readingsText } from '../telemetry/gpu-device.ts';
+import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
+import {
+  checkAgent,
+  checkInference,
+  type ExpectedAgent,
+  type ProbedPlace,
+  type ProbeEdges,
+} from './agent-checks.ts';
+import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
-export interface DoctorDeps extends ProbeEdges {
+interface DoctorDeps extends ProbeEdges {
   readonly agent: ExpectedAgent;
   readonly engines: EngineSearch;
   /** Started and stopped by the caller. */
@@ -37,14 +47,14 @@ const UNUSED: AgentState = {
 export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const { agent, telemetry, clock } = deps;
   const nonce = newSecret();
-  const [search, found, reading] = await Promise.all([
+  const [search, ownAgent, reading] = await Promise.all([
     findEngine(deps.engines, deps),
     checkAgent(agent, nonce, deps),
     firstReading(telemetry, clock),
   ]);
   const view = search.engine?.view ?? null;
   const record = agentRecord(reading, view, UNUSED);
-  const place = placeOf(found.origin, agent, search);
+  const place = placeOf(ownAgent.origin, agent, search);
   const { current_model: model, engine_health: health } = record;
   // If an unhealthy engine offers no model, the engine has to be fixed first.
   const isWorthTrying = model !== null || health.status === 'ok';
@@ -52,7 +62,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
     place !== null && isWorthTrying ? await checkInference(place, model, nonce, deps) : [];
   const entries = [
     search.entry,
-    ...found.entries,
+    ...ownAgent.entries,
     checkEngineHealth(record, view?.baseUrl ?? null),
     checkGpus(record, reading, view?.baseUrl ?? null),
     ...inference,
@@ -71,3 +81,169 @@ function placeOf(
   const { origin, authorization } = engine.address;
   return { origin, authorization, basePath: engine.view.baseUrl.slice(origin.length) };
 }
+
+interface EngineSearch extends Partial<EnginePlace> {
+  readonly pinned: EnginePlace['pinned'];
+  /** Ports of this program, which are never tried as an engine's. */
+  readonly ownPorts: readonly number[];
+}
+
+/** The engine that the agent would serve; null if there is none. */
+interface EngineSearchResult {
+  readonly entry: DoctorEntry;
+  readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;
+}
+
+/** Tries every address at which an engine may listen, once. */
+async function findEngine(search: EngineSearch, edges: AskEdges): Promise<EngineSearchResult> {
+  const { pinned, ownPorts, ports = ENGINE_PORTS, fault = null } = search;
+  if (fault !== null) return { engine: null, entry: unusable(fault) };
+  const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
+  const seen = await Promise.all(
+    places.map((addresses) => lookInTurn(addresses, pinned !== null, edges)),
+  );
+  const engines = seen.flatMap(({ engine }) => engine ?? []);
+  const view = chosen(
+    engines.map((engine) => engine.view),
+    null,
+  );
+  const silent = seen.flatMap((each) => each.silent ?? []);
+  const strangers = seen.flatMap(({ stranger }) => stranger ?? []);
+  const where = pinned === null ? `ports ${ports.join(', ')} of this machine` : pinned.origin;
+  const output = [
+    ...engines.map(
+      (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
+    ),
+    ...strangers.map((origin) => `an unknown program at ${origin}`),
+    ...silent.map(
+      (origin) => `a program at ${origin} that accepts connections but does not answer`,
+    ),
+  ].join('; ');
+  return {
+    engine: engines.find((engine) => engine.view === view) ?? null,
+    entry: {
+      name: 'engine found',
+      passed: view !== null,
+      tried: `looking for an engine at ${where}`,
+      output: shown(output === '' ? 'nothing answers' : output),
+      remedy: view === null ? remedyFor(pinned, silent.length > 0) : null,
+    },
+  };
+}
+
+function unusable(fault: string): DoctorEntry {
+  return {
+    name: 'engine found',
+    passed: false,
+    tried: 'SWITCHYARD_ENGINE_URL',
+    output: 'the address cannot be used, so no engine was searched for',
+    remedy: fault,
+  };
+}
+
+function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
+  if (isSilent) return 'If that is the engine, it hangs: restart it.';
+  return pinned === null
+    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL if it listens elsewhere.'
+    : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
+}
+
+interface Finding {
+  readonly engine: EngineSearchResult['engine'];
+  /** Origin of a program that is not an engine. */
+  readonly stranger: string | null;
+  /** Origin of a program that accepts connections but does not answer. */
+  readonly silent: string | null;
+}
+
+const NOBODY: Finding = { engine: null, stranger: null, silent: null };
+
+async function lookInTurn(
+  addresses: readonly EngineAddress[],
+  isPinned: boolean,
+  edges: AskEdges,
+): Promise<Finding> {
+  for (const address of addresses) {
+    const look = await lookAt(address, isPinned, edges);
+    if (look.kind === 'found') {
+      const { view } = found(address, look.found, null);
+      return { ...NOBODY, engine: { view, address } };
+    }
+    if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };
+    if (look.kind === 'silent' && look.isLate) return { ...NOBODY, silent: address.origin };
+  }
+  return NOBODY;
+}
+
+/** Driver tools may take seconds, especially on the first call. */
+const READING_MS = 10_000;
+const POLL_MS = 100;
+
+/** The first GPU reading, or what is known when that takes too long. */
+async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
+  const untilTicks = clock.ticks() + READING_MS;
+  const { signal } = new AbortController();
+  for (;;) {
+    const reading = telemetry.read();
+    if (reading.gpus.state !== 'starting' || clock.ticks() >= untilTicks) return reading;
+    await sleep(clock, POLL_MS, signal);
+  }
+}
+
+/** Whether the drivers report an accelerator, as the next heartbeat would state it. */
+function checkGpus(
+  { gpu }: AgentRecord,
+  { gpus }: Telemetry,
+  engineUrl: string | null,
+): DoctorEntry {
+  const passed = gpu.count > 0;
+  const [problem] = gpus.problems;
+  const cards = gpus.devices
+    .filter(({ fault }) => fault === null)
+    .map((device, index) => `${gpu.devices[index]?.name}: ${readingsText(device)}`);
+  const faults = gpus.devices.flatMap(({ name, fault }) =>
+    fault === null ? [] : [`${name ?? 'a GPU'}: ${fault}`],
+  );
+  const problems = gpus.problems.map(({ tool, happened }) => `${tool}: ${happened}`);
+  const output = passed ? cards : [...faults, ...problems];
+  return {
+    name: CHECKS.gpuCount,
+    passed,
+    tried: problem?.tried ?? 'the tools and files of the GPU drivers',
+    output: shown(output.join('; ') || 'no answer from the drivers yet'),
+    remedy: passed ? null : remedyWithout(problem?.remedy ?? LOOK_AT_TOOL, engineUrl),
+  };
+}
+
+const LOOK_AT_TOOL = 'Run the tool of the GPU driver by itself and see what it says.';
+
+/** Gateways accept no machine without a GPU, but this machine's own gateway can use the engine without the agent. */
+function remedyWithout(remedy: string, engineUrl: string | null): string {
+  return engineUrl === null
+    ? remedy
+    : `${remedy} If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engineUrl}`;
+}
+
+/** Whether the engine reports itself healthy, as the next heartbeat would state it. */
+function checkEngineHealth(
+  { engine_health: health }: AgentRecord,
+  baseUrl: string | null,
+): DoctorEntry {
+  const passed = health.status === 'ok';
+  return {
+    name: CHECKS.engineHealth,
+    passed,
+    tried: baseUrl === null ? 'nothing: no engine was found' : `the health of ${baseUrl}`,
+    output: shown(JSON.stringify(health)),
+    remedy: passed ? null : (REMEDIES[health.status] ?? 'Check the log of the engine.'),
+  };
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  'no engine found': 'Start an engine, or set SWITCHYARD_ENGINE_URL to its address.',
+  loading: 'Wait until the engine has loaded its model.',
+  unauthorized:
+    'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.',
+  unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
+  unresponsive: 'It accepts connections but does not answer: restart the engine.',
+};

@@ -1,29 +1,7 @@
 import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapters/engine-view.ts';
 import { decodeSpeed } from './adapters/metrics.ts';
-import { shownLocation } from './adapters/models.ts';
-import type { EngineAddress } from './adapters/probe.ts';
-import type { Found, EngineLook } from './detect.ts';
-
-/** The known engines, and which of them is served. */
-interface EngineTable {
-  /** Whether an engine is known at any of the addresses. */
-  knows(addresses: readonly EngineAddress[]): boolean;
-  addresses(): readonly EngineAddress[];
-  /** Records a look; a pinned engine is known even before it is found. */
-  note(address: EngineAddress, look: EngineLook, at: NotedAt): void;
-  /** Drops engines that have been gone for `FORGET_MS`. */
-  forgetGone(ticks: number): void;
-  clear(): void;
-  /** Chooses the engine to serve; returns whether anything but the counters has changed. */
-  settle(): boolean;
-  served(): KnownEngine | null;
-  /** The served engine was late in the last round, and may be stuck. */
-  isDoubtful(): boolean;
-  /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
-  isStuck(): boolean;
-  /** The served one first. */
-  views(): readonly EngineView[];
-}
+import { type EngineAddress, shownLocation } from './adapters/probe.ts';
+import type { EngineLook, Found } from './detect.ts';
 
 interface NotedAt {
   readonly ticks: number;
@@ -33,7 +11,8 @@ interface NotedAt {
 /** An engine that has been gone this long is dropped. */
 const FORGET_MS = 600_000;
 
-export function createEngineTable(arePathsAllowed: boolean): EngineTable {
+/** The known engines, and which of them is served. */
+export function createEngineTable() {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
   let shown = '[null,[],false]';
@@ -47,23 +26,28 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
   const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
 
   return {
-    knows: (addresses) => addresses.some((address) => known.has(keyOf(address))),
+    /** Whether an engine is known at any of the addresses. */
+    knows: (addresses: readonly EngineAddress[]) =>
+      addresses.some((address) => known.has(keyOf(address))),
     addresses: () => [...known.values()].map(({ address }) => address),
-    note(address, look, { ticks, isPinned }) {
+    /** Records a look; a pinned engine is known even before it is found. */
+    note(address: EngineAddress, look: EngineLook, { ticks, isPinned }: NotedAt) {
       const key = keyOf(address);
       const before = known.get(key) ?? (isPinned ? unseen(address) : null);
       if (look.kind === 'found') {
-        known.set(key, found(address, look.found, { arePathsAllowed, before }));
+        known.set(key, found(address, look.found, before));
       } else if (before !== null) {
         known.set(key, missed(before, look, ticks));
       }
     },
-    forgetGone(ticks) {
+    /** Drops engines that have been gone for `FORGET_MS`. */
+    forgetGone(ticks: number) {
       for (const [key, { goneAt }] of known) {
         if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
       }
     },
     clear: () => known.clear(),
+    /** Chooses the engine to serve; returns whether anything but the counters has changed. */
     settle() {
       serving = chosen(all(), serving)?.baseUrl ?? null;
       const now = JSON.stringify([
@@ -76,11 +60,14 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
       return true;
     },
     served,
+    /** The served engine was late in the last round, and may be stuck. */
     isDoubtful() {
       const lateRounds = served()?.lateRounds ?? 0;
       return lateRounds > 0 && lateRounds < STUCK_ROUNDS;
     },
+    /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,
+    /** The served one first. */
     views: () => all().toSorted((a, b) => rank(a) - rank(b)),
   };
 }
@@ -126,11 +113,10 @@ const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 export function found(
   address: EngineAddress,
   { kind, apiPath, detail }: Found,
-  { arePathsAllowed, before }: { arePathsAllowed: boolean; before: KnownEngine | null },
+  before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;
-  const location =
-    detail.location === null ? null : shownLocation(detail.location, arePathsAllowed);
+  const location = detail.location === null ? null : shownLocation(detail.location);
   const view: EngineView = {
     kind,
     baseUrl: address.origin + address.basePath + apiPath,

@@ -1,36 +1,21 @@
-import type { EngineView } from './adapters/engine-view.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import type { AskEdges, EngineAddress } from './adapters/probe.ts';
-import { ENGINE_PORTS, type EnginePlace, localAddresses } from './addresses.ts';
-import { lookAt, type LookResult } from './detect.ts';
+import {
+  ENGINE_PORTS,
+  type EnginePlace,
+  localAddresses,
+  lookAt,
+  type LookResult,
+} from './detect.ts';
 import { createEngineTable } from './engine-table.ts';
-import { createRepeatedTask, type Round } from './repeat.ts';
 
-export interface EngineWatch {
-  start(): void;
-  /** Resolves once every address has been tried, whatever was found. */
-  looked(): Promise<void>;
-  /** The engine that is served; null if none was found. */
-  engine(): EngineView | null;
-  /** All engines found, the served one first. */
-  engines(): readonly EngineView[];
-  /** The served engine accepts connections but has not answered for some time. */
-  isStuck(): boolean;
-  /** The address of the served engine, with the credentials that the owner has set for it. */
-  address(): EngineAddress | null;
-  /** Starts the next round at once, because something may have changed. */
-  look(): void;
-  /** Forgets what was found and searches elsewhere from now on. */
-  seek(place: Pick<EnginePlace, 'pinned' | 'ports'>): void;
-  stop(): void;
-}
+export type EngineWatch = ReturnType<typeof createEngineWatch>;
 
-export interface EngineWatchOptions extends AskEdges {
+interface EngineWatchOptions extends AskEdges {
   /** This program's ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
   /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
-  /** Whether whole paths of model files may be shown. */
-  readonly arePathsAllowed: boolean;
   readonly changed: () => void;
   /** For tests. */
   readonly ports?: readonly number[];
@@ -40,12 +25,12 @@ export interface EngineWatchOptions extends AskEdges {
 const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
 /** Pauses while reading known engines: a heartbeat must not report a stale health. */
 const READ_PACE = { minMs: 5000, maxMs: 15_000 };
-export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
+export function createEngineWatch(options: EngineWatchOptions) {
   const { clock, changed } = options;
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
-  const table = createEngineTable(options.arePathsAllowed);
+  const table = createEngineTable();
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   function settle(): boolean {
@@ -103,13 +88,20 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     start() {
       for (const task of tasks) task.start();
     },
+    /** Resolves once every address has been tried, whatever was found. */
     looked: () => looked,
+    /** The engine that is served; null if none was found. */
     engine: () => table.served()?.view ?? null,
+    /** All engines found, the served one first. */
     engines: () => table.views(),
+    /** The served engine accepts connections but has not answered for some time. */
     isStuck: () => table.isStuck(),
+    /** The address of the served engine, with the credentials that the owner has set for it. */
     address: () => table.served()?.address ?? null,
+    /** Starts the next round at once, because something may have changed. */
     look,
-    seek(place) {
+    /** Forgets what was found and searches elsewhere from now on. */
+    seek(place: Pick<EnginePlace, 'pinned' | 'ports'>) {
       ({ pinned, ports } = place);
       seeking.abort();
       seeking = new AbortController();
@@ -120,5 +112,57 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     stop() {
       for (const task of tasks) task.stop();
     },
+  };
+}
+
+interface Pace {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** What a round found: `changed` makes the pauses short again, `urgent` also starts the next round at once. */
+type Round = 'same' | 'changed' | 'urgent';
+
+/** Shortest time between the starts of two rounds, however often they are hurried. */
+const MIN_GAP_MS = 1000;
+
+/**
+ * Repeats `round`, one at a time. After a round in which something changed the pause is short; it doubles while nothing
+ * does.
+ */
+function createRepeatedTask(
+  round: (signal: AbortSignal) => Promise<Round>,
+  { minMs, maxMs }: Pace,
+  clock: Clock,
+) {
+  const stopping = new AbortController();
+  let waking = new AbortController();
+  let isRunning = false;
+  let pauseMs = minMs;
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      waking = new AbortController();
+      const startedAt = clock.ticks();
+      const found = await round(stopping.signal);
+      if (found !== 'same') pauseMs = minMs;
+      if (found === 'urgent') waking.abort();
+      const signal = AbortSignal.any([stopping.signal, waking.signal]);
+      const slept = await sleep(clock, pauseMs, signal);
+      pauseMs = slept ? Math.min(pauseMs * 2, maxMs) : minMs;
+      const gapMs = startedAt + MIN_GAP_MS - clock.ticks();
+      if (gapMs > 0) await sleep(clock, gapMs, stopping.signal);
+    }
+  }
+
+  return {
+    start() {
+      if (isRunning) return;
+      isRunning = true;
+      void run();
+    },
+    /** Starts the next round now and resets the pause. */
+    runNow: () => waking.abort(),
+    stop: () => stopping.abort(),
   };
 }

@@ -4,16 +4,6 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
 
-/** Totals since the agent was installed. */
-export interface Served {
-  readonly requestsServed: number;
-  readonly tokensGenerated: number;
-  /** Tokens per second of one stream, as a moving average; null before the first stream. */
-  readonly decodeTps: number | null;
-  /** Of the last request that named one. */
-  readonly lastModel: string | null;
-}
-
 export interface AnswerCount {
   readonly tokens: number;
   /** Null if it could not be measured. */
@@ -21,37 +11,32 @@ export interface AnswerCount {
 }
 
 /** Counts answers and tokens across restarts. */
-export interface Counters {
-  view(): Served;
-  asked(model: string): void;
-  served(count: AnswerCount): void;
-  flush(): Promise<void>;
-}
+export type Counters = ReturnType<typeof createCounters>;
 
 const FILE = 'agent-counters.json';
 /** Weight of the latest stream in the average; ten streams later its weight is a tenth of that. */
 const WEIGHT = 0.2;
 
 const count = z.int().nonnegative();
-const fileSchema = z.object({
-  version: z.literal(1),
+/** Totals since the agent was installed. */
+const servedSchema = z.object({
   requestsServed: count,
   tokensGenerated: count,
+  /** Tokens per second of one stream, as a moving average; null before the first stream. */
   decodeTps: z.number().positive().nullable(),
+  /** Of the last request that named one. */
   lastModel: z.string().nullable(),
 });
+const fileSchema = servedSchema.extend({ version: z.literal(1) });
+
+const NOTHING = { requestsServed: 0, tokensGenerated: 0, decodeTps: null, lastModel: null };
 
 /** Continues with the counts saved in `directory`. */
 export function createCounters(
   directory: string,
   edges: { readonly clock: Clock; readonly log: Log },
-): Counters {
-  let served: Served = {
-    requestsServed: 0,
-    tokensGenerated: 0,
-    decodeTps: null,
-    lastModel: null,
-  };
+) {
+  let served: Readonly<z.infer<typeof servedSchema>> = NOTHING;
   const file = createStateFile(join(directory, FILE), () => ({ version: 1, ...served }), edges);
   const { data } = fileSchema.safeParse(file.load());
   if (data !== undefined) {
@@ -60,10 +45,10 @@ export function createCounters(
   }
   return {
     view: () => served,
-    asked(model) {
+    asked(model: string) {
       if (served.lastModel !== model) served = { ...served, lastModel: model };
     },
-    served({ tokens, decodeTps }) {
+    served({ tokens, decodeTps }: AnswerCount) {
       served = {
         ...served,
         requestsServed: served.requestsServed + 1,

@@ -1,24 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
+import type { EngineAddress } from '../engines/adapters/probe.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
-import { forward, type ForwardEdges } from './forward.ts';
-import { engineHeaders, requestedModel } from './headers.ts';
-import { createUnanswered } from './unanswered.ts';
+import { engineHeaders, forward, type ForwardEdges, requestedModel } from './forward.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
-export interface EngineTarget {
-  readonly origin: string;
-  /** Path before `/v1`. */
-  readonly basePath: string;
-  /** `Authorization` for the engine; null if the owner has set none. */
-  readonly authorization: string | null;
-}
-
-export interface InferenceDeps extends ForwardEdges {
-  readonly engine: () => EngineTarget | null;
+interface InferenceDeps extends ForwardEdges {
+  readonly engine: () => EngineAddress | null;
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
@@ -34,18 +26,7 @@ export interface InferenceDeps extends ForwardEdges {
   readonly isStuck: () => boolean;
 }
 
-export interface Inference {
-  /** Answers a request of one of the inference routes. */
-  post(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
-  models(req: IncomingMessage, res: ServerResponse): Promise<void>;
-  inFlight(): number;
-  /** Null before the first request has ended. */
-  lastEndedTicks(): number | null;
-  /** Aborts all running requests. */
-  endAll(): void;
-  /** Answers the requests that the engine has not begun to answer with an error. */
-  endUnanswered(): void;
-}
+export type Inference = ReturnType<typeof createInference>;
 
 /** Time without data: on a slow machine the first token of a long prompt may take minutes. */
 const SILENCE_MS = 600_000;
@@ -82,7 +63,7 @@ function wrongType(path: string): AgentError {
 /** The only route whose bodies are forms. */
 export const FORM_PATH = '/v1/audio/transcriptions';
 
-export function createInference(deps: InferenceDeps): Inference {
+export function createInference(deps: InferenceDeps) {
   const { clock, counters } = deps;
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
@@ -125,7 +106,8 @@ export function createInference(deps: InferenceDeps): Inference {
   }
 
   return {
-    async post(req, res, path) {
+    /** Answers a request of one of the inference routes. */
+    async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= deps.maxInFlight) {
         sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
@@ -143,7 +125,7 @@ export function createInference(deps: InferenceDeps): Inference {
         deps.onInFlight();
       }
     },
-    async models(req, res) {
+    async models(req: IncomingMessage, res: ServerResponse) {
       const engine = deps.engine();
       if (engine === null) {
         sendError(res, NO_ENGINE);
@@ -155,11 +137,14 @@ export function createInference(deps: InferenceDeps): Inference {
       await forward(plan, res, deps);
     },
     inFlight: () => inFlight,
+    /** Null before the first request has ended. */
     lastEndedTicks: () => lastEndedTicks,
+    /** Aborts all running requests. */
     endAll() {
       running.abort();
       running = new AbortController();
     },
+    /** Answers the requests that the engine has not begun to answer with an error. */
     endUnanswered: () => unanswered.giveUp(),
   };
 }
@@ -182,7 +167,7 @@ async function bodyOf(
 }
 
 function requestTo(
-  { origin, basePath, authorization }: EngineTarget,
+  { origin, basePath, authorization }: EngineAddress,
   { method, path, body }: Pick<HttpRequest, 'method' | 'path' | 'body'>,
   req: IncomingMessage,
 ): Omit<HttpRequest, 'fresh'> {
@@ -246,5 +231,30 @@ function tooLarge(maxBodyBytes: number): AgentError {
     status: 413,
     code: 'body_too_large',
     message: `The body is over ${maxBodyBytes} bytes, which SWITCHYARD_MAX_BODY_BYTES allows.`,
+  };
+}
+
+/** The engine is checked after this time without an answer. */
+const QUIET_MS = 5000;
+
+/** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
+function createUnanswered(clock: Clock, onQuiet: () => void) {
+  const waiting = new Set<AbortController>();
+  return {
+    add() {
+      const controller = new AbortController();
+      waiting.add(controller);
+      const cancelTimer = clock.after(QUIET_MS, onQuiet);
+      return {
+        signal: controller.signal,
+        answered() {
+          waiting.delete(controller);
+          cancelTimer();
+        },
+      };
+    },
+    giveUp() {
+      for (const controller of waiting) controller.abort();
+    },
   };
 }

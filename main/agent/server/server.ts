@@ -1,11 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AgentRecord } from '#shared/provider.ts';
+import { signHealth } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { type CallerAccess, accessOf, type AccessRules } from './auth.ts';
+import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import type { AgentIdentity } from '../storage/identity.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
@@ -19,7 +23,7 @@ export type AgentPort =
   /** `message` says why, and what the owner can do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
-export interface AgentServerDeps {
+interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
   readonly health: HealthBodies;
@@ -28,21 +32,14 @@ export interface AgentServerDeps {
 }
 
 /** Bodies of `/health`; null for a malformed `nonce`. */
-export interface HealthBodies {
+interface HealthBodies {
   readonly full: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
   /** For callers without a token. */
   readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
 
 /** An HTTP server that can be moved to other addresses while requests run. */
-export interface AgentServer {
-  /** Replaces the address; a port that cannot be bound does not affect the others. */
-  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Retries the ports that could not be bound. */
-  retry(): Promise<readonly AgentPort[]>;
-  /** Stops listening; cuts off requests that are still running after `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
+export type AgentServer = ReturnType<typeof createAgentServer>;
 
 const POSTS = new Set([
   '/v1/chat/completions',
@@ -56,7 +53,7 @@ const POSTS = new Set([
   FORM_PATH,
 ]);
 
-export function createAgentServer(deps: AgentServerDeps): AgentServer {
+export function createAgentServer(deps: AgentServerDeps) {
   let host = '';
   let slots: readonly Slot[] = [];
   /** Servers that no longer listen but still have running requests. */
@@ -89,7 +86,8 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
   }
 
   return {
-    async listen(address) {
+    /** Replaces the address; a port that cannot be bound does not affect the others. */
+    async listen(address: AgentAddress) {
       releaseAll();
       host = address.host.replace(/^\[(.*)\]$/, '$1');
       const { ports } = address;
@@ -101,6 +99,7 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       slots = bound;
       return portsOf(slots);
     },
+    /** Retries the ports that could not be bound. */
     async retry() {
       const before = slots;
       const bound: Slot[] = [];
@@ -115,7 +114,8 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       }
       return portsOf(slots);
     },
-    async close(graceMs) {
+    /** Stops listening; cuts off requests that are still running after `graceMs`. */
+    async close(graceMs: number) {
       releaseAll();
       const cancelGrace = deps.clock.after(graceMs, () => {
         for (const server of closing.keys()) server.closeAllConnections();
@@ -156,8 +156,9 @@ async function answer(
   const { inference, health, clock } = deps;
   const access = accessOf(req, deps.access);
   if (access.kind === 'allowed') markProved(req.socket);
-  const [path, query] = splitOnce(req.url ?? '', '?');
-  const nonce = new URLSearchParams(query).get('nonce');
+  const url = req.url ?? '';
+  const [path = ''] = url.split('?', 1);
+  const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');
   if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {
     sendHealth(res, health.proof(nonce));
     return;
@@ -200,7 +201,167 @@ function notFound(path: string): AgentError {
   return { status: 404, code: 'not_found', message };
 }
 
-function splitOnce(text: string, mark: string): readonly [string, string] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+interface AccessRules {
+  /** Names of this machine, besides loopback names and the local address of the connection. */
+  readonly hostNames: () => readonly string[];
+  /** Digests of the tokens that gateways may send. */
+  readonly tokenDigests: () => readonly Buffer[];
+}
+
+const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
+/** Requests with these headers came from another machine, through a proxy on this one. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** Tells a gateway that its token was refused, not its caller's API key. */
+const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
+
+/** `stranger`: may only ask for a proof of this agent's identity. */
+type CallerAccess =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };
+
+/**
+ * Refuses a foreign `Host` (DNS rebinding), browser pages and a wrong token. Other machines without a token are
+ * strangers: a gateway sends its token only after the agent has proved its key.
+ */
+function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
+  const error = foreignSender(req, rules);
+  if (error !== null) return { kind: 'refused', error };
+  if (isAuthorized(req, rules)) return { kind: 'allowed' };
+  const hasToken = req.headers['x-gateway-token'] !== undefined;
+  return { kind: hasToken ? 'refused' : 'stranger', error: UNAUTHORIZED };
+}
+
+function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | null {
+  const host = req.headers.host ?? '';
+  const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
+  if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
+    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`;
+    return { ...refused, code: 'host_not_allowed', message };
+  }
+  if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {
+    const message = "Web pages may not call a machine's agent; call the gateway instead.";
+    return { ...refused, code: 'origin_not_allowed', message };
+  }
+  return null;
+}
+
+const UNAUTHORIZED: AgentError = {
+  status: 401,
+  code: 'unauthorized',
+  message:
+    'This agent serves the gateway that it is enrolled with, and programs on its own machine. A gateway sends its token as X-Gateway-Token; if yours does, join this machine to it again.',
+  headers: REFUSED_BY_AGENT,
+};
+
+function isHostAllowed(host: string, localAddress: string, { hostNames }: AccessRules): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  if (LOOPBACK_NAME.test(name)) return true;
+  const literal = localAddress.replace(/^::ffff:/, '').toLowerCase();
+  if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
+  return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
+}
+
+function isAuthorized(
+  { headers, socket }: IncomingMessage,
+  { tokenDigests }: AccessRules,
+): boolean {
+  const token = headers['x-gateway-token'];
+  if (token === undefined) {
+    const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
+    return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
+  }
+  // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
+  return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
+}
+
+/** Linux may briefly use one of the default ports for an outgoing connection. */
+const RETRY_MS = 5000;
+
+export function createPortRetry(
+  server: Pick<AgentServer, 'retry'>,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  /** Called when another port was bound. */
+  onBound: (ports: readonly AgentPort[]) => void,
+) {
+  let cancel = () => {};
+  let stopped = false;
+
+  function retryLater(failed: number): void {
+    cancel();
+    if (!stopped && failed > 0) cancel = clock.after(RETRY_MS, () => void retry(failed));
+  }
+
+  async function retry(before: number): Promise<void> {
+    const ports = await server.retry();
+    const failed = failedOf(ports).length;
+    if (failed < before) {
+      log('info', 'agent_port_bound', { waiting: failed });
+      onBound(ports);
+    }
+    retryLater(failed);
+  }
+
+  return {
+    /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
+    watch(ports: readonly AgentPort[]) {
+      const failed = failedOf(ports);
+      for (const { port, message } of failed) log('warn', 'agent_port', { port, why: message });
+      retryLater(failed.length);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+function failedOf(ports: readonly AgentPort[]) {
+  return ports.filter((port) => port.kind === 'failed');
+}
+
+interface HealthFacts {
+  readonly identity: AgentIdentity;
+  readonly engine: EngineView | null;
+  readonly record: AgentRecord;
+}
+
+/** The proof of the agent's identity: no more than a gateway needs before it sends its token. */
+export function proofBody(
+  facts: HealthFacts,
+  nonce: string,
+): Readonly<Record<string, unknown>> | null {
+  const body = healthBody(facts, nonce);
+  if (body === null) return null;
+  const { status, id, signature, model } = body;
+  // The name of a loaded model is not disclosed.
+  return { status, id, signature, ...(model === null ? { model } : {}) };
+}
+
+/** Signs `nonce`, which is null if the request has none. Returns null for a malformed nonce. */
+export function healthBody(
+  { identity, engine, record }: HealthFacts,
+  nonce: string | null,
+): Readonly<Record<string, unknown>> | null {
+  const { id, privateKey } = identity;
+  const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
+  if (nonce !== null && signature === null) return null;
+  return {
+    // The agent's own status: `ok` whenever it answers, unless a model is still loading.
+    status: record.engine_health.status === 'loading' ? 'loading' : 'ok',
+    engine_health: record.engine_health,
+    model: loadedModel(engine, record),
+    gpu_count: record.gpu.count,
+    agent_version: record.agent_version,
+    uptime_s: record.uptime_s,
+    id,
+    ...(signature === null ? {} : { signature }),
+  };
+}
+
+/** Null if none is loaded, because the registry's test inference would otherwise load one. */
+function loadedModel(engine: EngineView | null, { current_model }: AgentRecord): string | null {
+  if (engine === null || engine.loaded?.length === 0) return null;
+  return current_model;
 }

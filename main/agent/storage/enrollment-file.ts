@@ -5,50 +5,34 @@ import { parseJson } from '../../platform/json.ts';
 import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import {
   closeToOthers,
-  type FileWarning,
   readSecretFile,
   removeSecretFile,
   setAside,
   writeSecretFileLater,
 } from './secret-file.ts';
 
-/** The gateway that this agent is enrolled with, and its token. */
-export interface SavedEnrollment {
-  /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
-  readonly registryUrl: string;
-  /** The provider id of that enrolment, which is not valid for another key. */
-  readonly id: string;
-  readonly gatewayToken: string;
-  /** SHA-256 of the enrolment token, in hex: a token that stays in the environment is not used twice. */
-  readonly tokenDigest: string;
-  /** As that gateway last announced it; left out if it is in no pool. */
-  readonly pool?: { readonly id: string; readonly registries: readonly string[] } | undefined;
-}
-
 /** Stores the enrolment, which is a secret, across restarts. */
-export interface EnrollmentFile {
-  load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
-  /** Returns the error code, or null once it is on disk. */
-  save(enrolment: SavedEnrollment): Promise<string | null>;
-  remove(): Promise<string | null>;
-}
+export type EnrollmentFile = ReturnType<typeof createEnrollmentFile>;
 
 const FILE = 'agent.json';
 
-const fileSchema = z.object({
-  version: z.literal(1),
+const enrollmentSchema = z.object({
+  /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
   registryUrl: z.string(),
+  /** The provider id of that enrolment, which is not valid for another key. */
   id: z.string(),
   gatewayToken: z.string().refine(isSecretShaped),
+  /** SHA-256 of the enrolment token, in hex: a token that stays in the environment is not used twice. */
   tokenDigest: z.string(),
-  pool: z.object({ id: z.string(), registries: z.array(z.string()) }).optional(),
+  /** As that gateway last announced it; left out if it is in no pool. */
+  pool: z.object({ id: z.string(), registries: z.array(z.string()).readonly() }).optional(),
 });
+const fileSchema = enrollmentSchema.extend({ version: z.literal(1) });
 
-export function createEnrollmentFile(
-  directory: string,
-  clock: Clock,
-  platform: string,
-): EnrollmentFile {
+/** The gateway that this agent is enrolled with, and its token. */
+export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
+
+export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
   const path = join(directory, FILE);
   return {
     load() {
@@ -66,7 +50,9 @@ export function createEnrollmentFile(
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },
-    save: (enrolment) => writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    /** Returns the error code, or null once it is on disk. */
+    save: (enrolment: SavedEnrollment) =>
+      writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
     remove: () => removeSecretFile(path),
   };
 }

@@ -4,12 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 
 /** Sequence numbers for the messages of a key: each is used once, even across restarts and kills. */
-export interface Sequence {
-  /** Waits for the disk once per block. */
-  next(): Promise<number>;
-  /** Continues after `last`, which the registry has already accepted. */
-  countOnFrom(last: number): void;
-}
+export type Sequence = ReturnType<typeof createSequence>;
 
 const FILE = 'agent-sequence';
 /** Numbers reserved on disk at a time: with a heartbeat every 15 s, one write in four hours. */
@@ -18,7 +13,7 @@ const BLOCK = 1000;
 const MAX_FOLLOWED = 2 ** 52;
 
 /** Stores the highest reserved number in `directory`. */
-export function createSequence(directory: string, log: Log): Sequence {
+export function createSequence(directory: string, log: Log) {
   const path = join(directory, FILE);
   let last = savedReserve(path);
   let reserved = last;
@@ -37,8 +32,10 @@ export function createSequence(directory: string, log: Log): Sequence {
   }
 
   return {
+    /** Waits for the disk once per block. */
     next: () => inTurn(take),
-    countOnFrom(accepted) {
+    /** Continues after `last`, which the registry has already accepted. */
+    countOnFrom(accepted: number) {
       if (Number.isSafeInteger(accepted) && accepted < MAX_FOLLOWED)
         last = Math.max(last, accepted);
     },

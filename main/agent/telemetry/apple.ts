@@ -2,8 +2,7 @@ import { numberOf, textOf } from '../../platform/json.ts';
 import { type GpuCollector, type GpuDevice, readBy } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { mebibytes } from './sysfs.ts';
-import { runFirst, toolProblem } from './tool-paths.ts';
-import type { ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const IOREG = ['ioreg', '/usr/sbin/ioreg'];
 const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];

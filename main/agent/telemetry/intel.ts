@@ -2,8 +2,7 @@ import { numberOf, textOf } from '../../platform/json.ts';
 import { type GpuCollector, type GpuDevice, parsePciAddress, readBy } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { type KernelFiles, SYSFS, sysfsCards, sysfsHwmon } from './sysfs.ts';
-import { runFirst, toolProblem } from './tool-paths.ts';
-import type { ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const INTEL_VENDOR_ID = '0x8086';
 const XPU_SMI = ['xpu-smi'];

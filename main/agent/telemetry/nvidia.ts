@@ -9,8 +9,7 @@ import {
   readBy,
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
-import { runFirst, toolProblem } from './tool-paths.ts';
-import type { ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
 /** WSL and some container images install it outside the search path. */

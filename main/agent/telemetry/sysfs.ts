@@ -68,33 +68,29 @@ export function difference(total: number | null, used: number | null): number | 
 }
 
 /** Read access to the kernel's device files. */
-export interface KernelFiles {
-  /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null if it cannot be read. */
-  text(path: string): Promise<string | null>;
-  /** The names in a directory, sorted; empty if it cannot be read. */
-  names(path: string): Promise<readonly string[]>;
-  /** When a file was last read, in milliseconds since the epoch; null if it cannot be examined. */
-  accessedMs(path: string): Promise<number | null>;
-}
+export type KernelFiles = ReturnType<typeof createKernelFiles>;
 
 /** `root` is `/`, or the root of a copied tree. */
-export function createKernelFiles(root: string): KernelFiles {
+export function createKernelFiles(root: string) {
   return {
-    async text(path) {
+    /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null if it cannot be read. */
+    async text(path: string) {
       try {
         return (await readFile(join(root, path), 'utf8')).trim();
       } catch {
         return null;
       }
     },
-    async names(path) {
+    /** The names in a directory, sorted; empty if it cannot be read. */
+    async names(path: string) {
       try {
         return (await readdir(join(root, path))).toSorted();
       } catch {
         return [];
       }
     },
-    async accessedMs(path) {
+    /** When a file was last read, in milliseconds since the epoch; null if it cannot be examined. */
+    async accessedMs(path: string) {
       try {
         return (await stat(join(root, path))).atimeMs;
       } catch {

@@ -1,9 +1,8 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import { marketedName } from './amd-json.ts';
+import { marketedName } from './amd.ts';
 import {
-  type GpuCollector,
   type GpuDevice,
   type GpuVendor,
   isLive,
@@ -13,8 +12,7 @@ import {
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
-import { toolProblem } from './tool-paths.ts';
-import { runTool, type StartTool, type ToolEdges } from './tool-process.ts';
+import { runTool, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
 export const LIBRARY = 'systeminformation';
 
@@ -30,14 +28,6 @@ export interface HostMemory {
   readonly totalBytes: number;
   readonly availableBytes: number;
   readonly source: string;
-}
-
-/** What systeminformation reports about this machine. */
-export interface Library {
-  readonly gpus: GpuCollector;
-  readonly facts: () => MachineFacts;
-  /** Null if it has not been read recently. */
-  readonly memory: () => HostMemory | null;
 }
 
 interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
@@ -76,7 +66,7 @@ export function createLibrary(
   { clock, platform, startHelper }: LibraryEdges,
   intervalMs: number,
   isMemoryWanted: () => boolean,
-): Library {
+) {
   let facts: MachineFacts | null = null;
   let memory: (HostMemory & { readonly ticks: number }) | null = null;
   let devices: readonly GpuDevice[] = [];
@@ -123,6 +113,7 @@ export function createLibrary(
       },
     },
     facts: () => facts ?? NO_FACTS,
+    /** Null if it has not been read recently. */
     memory: () =>
       memory !== null && clock.ticks() - memory.ticks <= 3 * intervalMs ? memory : null,
   };

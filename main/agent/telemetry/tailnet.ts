@@ -1,24 +1,16 @@
 import { sleep } from '../../platform/clock.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
-import { runFirst } from './tool-paths.ts';
-import type { ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges } from './tool-process.ts';
 
 export interface Tailnet {
   readonly hostname: string;
   readonly ip: string;
 }
 
-export interface TailnetWatch {
-  start(): void;
-  /** Null if there is none or it is switched off. */
-  read(): Tailnet | null;
-  stop(): Promise<void>;
-}
-
 const COMMANDS = ['tailscale', '/Applications/Tailscale.app/Contents/MacOS/Tailscale'];
 const INTERVAL_MS = 60_000;
 
-export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
+export function createTailnetWatch(edges: ToolEdges) {
   let tailnet: Tailnet | null = null;
   const stopping = new AbortController();
   let running: Promise<void> | null = null;
@@ -37,6 +29,7 @@ export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
     start() {
       running ??= run(stopping.signal);
     },
+    /** Null if there is none or it is switched off. */
     read: () => tailnet,
     async stop() {
       stopping.abort();

@@ -1,18 +1,24 @@
 import { cpus, freemem, hostname, totalmem } from 'node:os';
 import { execPath, versions } from 'node:process';
 import type { Clock } from '../../platform/clock.ts';
+import { createAmdCollector } from './amd.ts';
+import { createAppleCollector } from './apple.ts';
 import {
+  type GpuCollector,
   type GpuDevice,
   type GpuReading,
+  isLive,
+  MAX_GPUS,
   mergedDevice,
   type Problem,
   readBy,
 } from './gpu-device.ts';
-import { gpuCollectors, mergedReading } from './gpus.ts';
+import { createIntelCollector } from './intel.ts';
+import { createNvidiaCollector } from './nvidia.ts';
 import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
 import { createLibrary, type HostMemory } from './systeminformation.ts';
 import { createTailnetWatch, type Tailnet } from './tailnet.ts';
-import { createStartTool, type StartTool, type ToolWorld } from './tool-process.ts';
+import { createStartTool, type StartTool, type ToolEdges, type ToolWorld } from './tool-process.ts';
 
 /** A snapshot of this machine's hardware and its load. */
 export interface Telemetry {
@@ -28,14 +34,7 @@ export interface Telemetry {
 }
 
 /** Reads this machine in the background. */
-export interface TelemetryWatch {
-  start(): void;
-  /** Returns at once. */
-  read(): Telemetry;
-  /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */
-  look(): void;
-  stop(): Promise<void>;
-}
+export type TelemetryWatch = ReturnType<typeof createTelemetry>;
 
 interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
@@ -49,15 +48,16 @@ interface TelemetryOptions extends ToolWorld {
 }
 
 /** One reading per heartbeat. */
-export const TELEMETRY_INTERVAL_MS = 15_000;
+const TELEMETRY_INTERVAL_MS = 15_000;
 
-export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
+export function createTelemetry(options: TelemetryOptions) {
   const { clock, platform, intervalMs = TELEMETRY_INTERVAL_MS } = options;
   const files = createKernelFiles(options.root ?? '/');
   const startTool = options.startTool ?? createStartTool(options);
   const startHelper = options.startHelper ?? nodeHelper(startTool);
   const edges = { clock, platform, files, startTool, startHelper };
-  const isMemoryWanted = () => collectors.some((each) => each.read().devices.some(isUnified));
+  const isMemoryWanted = () =>
+    collectors.some((each) => each.read().devices.some((device) => device.isUnified));
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
@@ -67,11 +67,12 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   const total = cpus().length;
 
   return {
-    start() {
+    start(): void {
       for (const part of parts) part.start();
       void hybridCores(files).then((cores) => (hybrid = cores));
     },
-    read() {
+    /** Returns at once. */
+    read(): Telemetry {
       const memory = library.memory() ?? systemMemory();
       const own = collectors.map((collector) => collector.read());
       const { devices, ...reading } = mergedReading(library.gpus.read(), own);
@@ -87,10 +88,11 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
         problems: reading.problems,
       };
     },
-    look() {
+    /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */
+    look(): void {
       for (const part of [library.gpus, ...collectors]) part.look();
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(parts.map((part) => part.stop()));
     },
   };
@@ -107,8 +109,6 @@ function nodeHelper(startTool: StartTool): StartTool {
 function systemMemory(): HostMemory {
   return { totalBytes: totalmem(), availableBytes: freemem(), source: 'node:os' };
 }
-
-const isUnified = (device: GpuDevice) => device.isUnified;
 
 /** For a card that uses the machine's memory, the system reports what the driver does not. */
 export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
@@ -164,4 +164,98 @@ function countOf(list: string | null): number {
     const [first = 0, last = first] = range.split('-').map(Number);
     return sum + Math.max(0, last - first + 1);
   }, 0);
+}
+
+interface GpuEdges extends ToolEdges {
+  readonly files: KernelFiles;
+  readonly platform: NodeJS.Platform;
+}
+
+/** The collectors of a platform, for what `library` does not know. */
+function gpuCollectors(
+  edges: GpuEdges,
+  intervalMs: number,
+  library: GpuCollector,
+): readonly GpuCollector[] {
+  const { files, platform } = edges;
+  if (platform === 'darwin') return [createAppleCollector(edges, intervalMs)];
+  return [
+    createNvidiaCollector(edges, intervalMs, library),
+    createAmdCollector(edges, files, intervalMs),
+    createIntelCollector(edges, files, intervalMs),
+  ];
+}
+
+/** An integrated GPU reserves at most this much memory; next to another card it only drives the screen. */
+const DISPLAY_ONLY_MB = 2048;
+
+/** Shown if no GPU was found. */
+const NO_GPU: Problem = {
+  tool: 'GPU',
+  tried: 'systeminformation, nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
+  happened: 'no GPU was found',
+  remedy:
+    'If this machine has one, install its driver and its tool; in a container, pass the GPU through.',
+};
+
+/** The library's cards completed by the vendors' own readers, in the order of the vendors. */
+export function mergedReading(library: GpuReading, own: readonly GpuReading[]): GpuReading {
+  const readings = own.map(({ devices }) => devices).flat();
+  const isSame = (card: GpuDevice, device: GpuDevice) =>
+    card.pciAddress !== null && device.pciAddress !== null
+      ? card.pciAddress === device.pciAddress
+      : card.vendor === device.vendor &&
+        placeOf(card, library.devices) === placeOf(device, readings);
+  const merged = readings.map((device) => {
+    const card = library.devices.find((each) => isSame(each, device));
+    return card === undefined ? device : mergedDevice(card, device);
+  });
+  const others = library.devices.filter(
+    (card) =>
+      (card.memoryTotalMb ?? 0) > DISPLAY_ONLY_MB &&
+      !readings.some((device) => isSame(card, device)) &&
+      // The vendor's own reader knows which of its cards still work.
+      (isLive(card) || !readings.some(({ vendor }) => vendor === card.vendor)),
+  );
+  const devices = [...merged, ...others];
+  const serving = devices.filter(
+    ({ isUnified, memoryTotalMb }) => isUnified || (memoryTotalMb ?? Infinity) > DISPLAY_ONLY_MB,
+  );
+  const states = new Set(own.map(({ state }) => state));
+  if (others.length > 0 && !states.has('starting')) states.add('reading');
+  const state = (['reading', 'failing', 'starting'] as const).find((each) => states.has(each));
+  const problems = [...own.flatMap((each) => each.problems), ...library.problems];
+  return {
+    state: state ?? 'absent',
+    devices: (serving.length > 0 ? serving : devices).slice(0, MAX_GPUS),
+    problems: [
+      ...devices.flatMap(disagreementProblems),
+      ...(state === undefined ? [noGpu(library)] : []),
+      ...problems,
+    ],
+  };
+}
+
+/** Tools that print no PCI addresses list a vendor's cards in bus order. */
+function placeOf(card: GpuDevice, among: readonly GpuDevice[]): number {
+  return among.filter(({ vendor }) => vendor === card.vendor).indexOf(card);
+}
+
+function disagreementProblems({ name, key, disagreements }: GpuDevice): readonly Problem[] {
+  return disagreements.map((happened) => ({
+    tool: 'GPU',
+    tried: `reading ${name ?? key} from two sources`,
+    happened,
+    remedy: 'The first one is used; check which of the two is wrong.',
+  }));
+}
+
+/** The most likely cause is a card on the bus that no driver reads. */
+function noGpu({ devices: [card] }: GpuReading): Problem {
+  if (card === undefined) return NO_GPU;
+  return {
+    ...NO_GPU,
+    happened: `${card.name ?? 'a GPU'} is present (${card.key}), but no driver reads it`,
+    remedy: "Install the vendor's driver with its tool.",
+  };
 }

@@ -4,13 +4,14 @@ import { withTimeout } from '../../platform/async.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { excerpt } from '../excerpt.ts';
+import type { FailedPoll } from './poll.ts';
 
 export type ToolEnd =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unstartable'; readonly detail: string }
   | { readonly kind: 'exited'; readonly code: number | null; readonly stderr: string };
 
-export interface RunningTool {
+interface RunningTool {
   /** Kills the tool and everything that it started; no more output is delivered. */
   kill(): void;
   /** May never resolve: a tool that is stuck in the driver survives even a kill. */
@@ -123,7 +124,7 @@ interface ToolCall {
   readonly maxBytes: number;
 }
 
-export type ToolResult =
+type ToolResult =
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'missing' }
   /** `text` is what it printed before failing. */
@@ -194,4 +195,57 @@ function exitWords(code: number | null, said: string): string {
   const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
   const words = excerpt(said);
   return words === '' ? how : `${how}: ${words}`;
+}
+
+/** rocm-smi and amd-smi are Python programs that take seconds on a busy machine. */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** Runs a tool from the first path where it is installed. */
+export async function runFirst(
+  commands: readonly string[],
+  args: readonly string[],
+  { timeoutMs = TIMEOUT_MS, ...edges }: ToolEdges & { readonly timeoutMs?: number },
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  for (const command of commands) {
+    const call = { command, args, timeoutMs, maxBytes: MAX_BYTES };
+    const result = await runTool(call, edges, signal);
+    if (result.kind !== 'missing') return result;
+  }
+  return { kind: 'missing' };
+}
+
+/** A failed round for a call without a reading. */
+export function toolProblem(
+  call: readonly string[],
+  result: ToolResult,
+  remedy: string | ((happened: string) => string),
+): FailedPoll {
+  const happened = wordsOf(result);
+  return {
+    kind: 'failed',
+    problem: {
+      tool: call[0] ?? '',
+      tried: call.join(' '),
+      happened,
+      remedy: typeof remedy === 'string' ? remedy : remedy(happened),
+    },
+    gone: result.kind === 'hung' ? result.gone : null,
+  };
+}
+
+function wordsOf(result: ToolResult): string {
+  switch (result.kind) {
+    case 'output':
+      return `it printed unexpected output: ${excerpt(result.text) || 'nothing'}`;
+    case 'missing':
+      return 'it is not installed';
+    case 'failed':
+      return result.detail;
+    case 'hung':
+      return `it has hung: no answer in ${result.afterMs / 1000} s`;
+    case 'stopped':
+      return 'it was stopped';
+  }
 }

@@ -1,12 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../platform/clock.ts';
 
-/** Tells systemd the state of the service (sd_notify(3)); does nothing if systemd did not start this process. */
-export interface ServiceNotifier {
-  ready(): void;
-  stopping(): void;
-}
-
 interface ServiceNotifierDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
@@ -14,8 +8,12 @@ interface ServiceNotifierDeps {
   readonly send: (state: string) => void;
 }
 
-/** Notifies the watchdog twice per time-out while the event loop runs, as sd_watchdog_enabled(3) advises. */
-export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps): ServiceNotifier {
+/**
+ * Tells systemd the state of the service (sd_notify(3)); does nothing if systemd did not start this process. Notifies
+ * the watchdog twice per time-out while the event loop runs, as
+ * sd_watchdog_enabled(3) advises.
+ */
+export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps) {
   if (!env['NOTIFY_SOCKET']) return { ready() {}, stopping() {} };
   const everyMs = watchdogMs(env, pid) / 2;
   const keepAlive = () => {

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { AgentWish, DoctorReport, GpuFigures } from '#shared/agent.ts';
 import { type JoinLine, parseJoinLine } from '#shared/join-line.ts';
 
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { sendError } from '../http/responses.ts';
 
@@ -54,7 +54,7 @@ async function setMode(agent: AgentApi, req: Request, res: Response): Promise<vo
   const wish = textAt(req, 'wish');
   const mode = MODES.find((each) => each === wish);
   if (mode === undefined) {
-    sendError(res, badField('wish', `must be one of ${MODES.join(', ')}`));
+    sendError(res, invalidParam('wish', `must be one of ${MODES.join(', ')}`));
     return;
   }
   await agent.setMode(mode);
@@ -67,18 +67,18 @@ async function join(agent: AgentApi, req: Request, res: Response): Promise<void>
   if (line !== null && parsed === null) {
     sendError(
       res,
-      badField('line', 'must be the whole line that "Add a machine" shows on a gateway'),
+      invalidParam('line', 'must be the whole line that "Add a machine" shows on a gateway'),
     );
     return;
   }
   const url = parsed?.url ?? textAt(req, 'url');
   const token = parsed?.token ?? textAt(req, 'token');
   if (url === null || !isHttpUrl(url)) {
-    sendError(res, badField('url', 'must be the address of a gateway, with http or https'));
+    sendError(res, invalidParam('url', 'must be the address of a gateway, with http or https'));
     return;
   }
   if (token === null || !/^[0-9a-f]{64}$/.test(token)) {
-    sendError(res, badField('token', 'must be the 64 hexadecimal digits of the join line'));
+    sendError(res, invalidParam('token', 'must be the 64 hexadecimal digits of the join line'));
     return;
   }
   const joined = await agent.join({ url, others: parsed?.others ?? [], token });
@@ -99,8 +99,4 @@ function textAt(req: Request, field: string): string | null {
 
 function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
-
-function badField(param: string, rule: string): GatewayError {
-  return { status: 400, code: 'invalid_request', message: `'${param}' ${rule}.`, param };
 }

@@ -2,29 +2,31 @@ import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
+import { FACETS, REQUEST_FILTERS } from '#shared/request-filter.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
 import type { StatusReport } from '#shared/status.ts';
+import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { processUsage } from '../../platform/process.ts';
-import type { Circuits } from '../circuits/circuits.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import type { GatewayError } from '../http/errors.ts';
-import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
+import type { Circuits } from '../circuits/circuits.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
+import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { RequestReader } from '../monitoring/monitor.ts';
 import type { StatusScope } from '../monitoring/status.ts';
-import { exposition, EXPOSITION_TYPE } from '../monitoring/exposition.ts';
-import { metricsOf } from '../monitoring/metrics.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
-import type { Budgets, KeyLimits } from '../usage/limits.ts';
-import type { UsageRecorder } from '../usage/recorder.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { Budgets, KeyLimits } from '../usage/limits.ts';
+import type { UsageRecorder } from '../usage/recorder.ts';
 import type { AgentApi } from './agent-handlers.ts';
 
 interface AppDeps {
@@ -51,13 +53,6 @@ interface AppDeps {
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
 }
-
-const BAD_RANGE: GatewayError = {
-  status: 400,
-  code: 'invalid_request',
-  param: 'range',
-  message: `'range' must be one of ${HISTORY_RANGES.join(', ')}.`,
-};
 
 const BAD_CODE: GatewayError = {
   status: 401,
@@ -97,7 +92,8 @@ export function appHandlers(deps: AppDeps) {
     history: async (req: Request, res: Response) => {
       const { range = 'day' } = req.query;
       const known = HISTORY_RANGES.find((each) => each === range);
-      if (known === undefined) sendError(res, BAD_RANGE);
+      if (known === undefined)
+        sendError(res, invalidParam('range', `must be one of ${HISTORY_RANGES.join(', ')}`));
       else sendJson(res, 200, withNames(await deps.usage.history(known), deps.nameOf));
     },
     alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
@@ -182,4 +178,55 @@ function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
     unsubscribe();
     cancelTimer();
   });
+}
+
+export function requestHandlers({ requests }: { readonly requests: RequestReader }) {
+  return {
+    list: async (req: Request, res: Response) => {
+      const wanted = wantedOf(req.query);
+      if ('code' in wanted) sendError(res, wanted);
+      else sendJson(res, 200, await requests.page(wanted));
+    },
+    get: async (req: Request, res: Response) => {
+      const id = String(req.params['id']);
+      const row = await requests.one(id);
+      if (row === null) sendError(res, notFound(id));
+      else sendJson(res, 200, row);
+    },
+  };
+}
+
+type Query = Request['query'];
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 500;
+const NARROWINGS = [...FACETS, 'text'] as const;
+
+/** An error names the first bad parameter. */
+function wantedOf(query: Query): RequestsWanted | GatewayError {
+  const { outcome = 'all' } = query;
+  const filter = REQUEST_FILTERS.find((name) => name === outcome);
+  if (filter === undefined)
+    return invalidParam('outcome', `must be one of ${REQUEST_FILTERS.join(', ')}`);
+  const repeated = NARROWINGS.find((name) => typeof (query[name] ?? '') !== 'string');
+  if (repeated !== undefined) return invalidParam(repeated, 'must be given only once');
+  const before = wholeNumber(query['before']);
+  if (Number.isNaN(before)) return invalidParam('before', 'must be a time in whole milliseconds');
+  const limit = wholeNumber(query['limit']) ?? DEFAULT_LIMIT;
+  if (!(limit >= 1 && limit <= MAX_LIMIT)) {
+    return invalidParam('limit', `must be a whole number from 1 to ${MAX_LIMIT}`);
+  }
+  const by = NARROWINGS.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
+  return { filter, by: Object.fromEntries(by) as RequestsWanted['by'], before, limit };
+}
+
+/** Null if the parameter is missing, NaN if it is not a whole number. */
+function wholeNumber(given: Query[string]): number | null {
+  if (given === undefined) return null;
+  return typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
+}
+
+function notFound(id: string): GatewayError {
+  const message = `There is no request "${id.slice(0, 100)}", or it is no longer stored.`;
+  return { status: 404, code: 'not_found', message };
 }

@@ -5,9 +5,13 @@ import { sendBody, sendJson } from '../../platform/http/responses.ts';
 import { askedUrl, isAskedOnLoopback } from '../http/asked-url.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import { type Installed, unixLine, windowsLine } from '../install/line.ts';
-import { unixInstaller } from '../install/unix.ts';
-import { windowsInstaller } from '../install/windows.ts';
+import {
+  type Installed,
+  unixInstaller,
+  unixLine,
+  windowsInstaller,
+  windowsLine,
+} from '../install/scripts.ts';
 
 /** The npm package of this program. */
 export type OwnPackage =

@@ -2,37 +2,23 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
-import { isLoopbackHost } from '../../platform/http/server.ts';
+import {
+  isLoopbackHost,
+  isWildcardHost,
+  listen,
+  outsideAddress,
+  urlHost,
+} from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { bind, type Bound, type Listening, type Move, prepareMove, urlsOf } from './listeners.ts';
 
 export type Started =
   | { readonly ok: true }
   /** `isPortTaken`: by another program, so that another port would work. */
   | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
 
-export interface Lifecycle {
-  start(config: Config): Promise<Started>;
-  /** Refuses new requests, and ends running ones after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-  /**
-   * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
-   * committed.
-   */
-  prepareMove(host: string): Promise<PreparedMove>;
-  readonly isStopping: () => boolean;
-  /** Empty before the start. */
-  readonly url: () => string;
-  readonly baseUrl: () => string;
-  /** Whether it listens beyond loopback. */
-  readonly isShared: () => boolean;
-  /** The address for other machines; loopback if the gateway is bound to it. */
-  readonly outsideUrl: () => string;
-  /** Ends an event stream, which never finishes by itself, when the gateway stops. */
-  readonly endAtStop: (stream: ServerResponse) => void;
-}
+export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-export type PreparedMove =
+type PreparedMove =
   | {
       readonly kind: 'ready';
       /** Closes the old addresses; requests that run there continue. */
@@ -64,7 +50,7 @@ interface LifecycleDeps {
 export function createLifecycle(
   makeServer: () => Server,
   { clock, log, onPortTaken }: LifecycleDeps,
-): Lifecycle {
+) {
   const streams = new Set<ServerResponse>();
   /** Servers of closed addresses, on which requests still run. */
   const retired = new Set<Server>();
@@ -107,7 +93,7 @@ export function createLifecycle(
   }
 
   return {
-    async start({ gateway }) {
+    async start({ gateway }: Config): Promise<Started> {
       const tryBind = () => bind(gateway.host, gateway.port, makeServer);
       const bound = await bindWithRetries(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
@@ -117,7 +103,8 @@ export function createLifecycle(
       log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
     },
-    async stop(graceMs) {
+    /** Refuses new requests, and ends running ones after `graceMs`. */
+    async stop(graceMs: number): Promise<void> {
       stopping = true;
       for (const stream of streams) stream.end();
       const cancelTimer = clock.after(STREAM_END_MS, () => {
@@ -127,7 +114,11 @@ export function createLifecycle(
       cancelTimer();
       log('info', 'stopped');
     },
-    async prepareMove(host) {
+    /**
+     * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
+     * committed.
+     */
+    async prepareMove(host: string): Promise<PreparedMove> {
       if (listening === null || isMoving || stopping) return NOT_NOW;
       isMoving = true;
       const move = await prepareMove(listening, host, makeServer);
@@ -140,12 +131,16 @@ export function createLifecycle(
       rollBack();
       return move.kind === 'ready' ? NOT_NOW : move;
     },
-    isStopping: () => stopping,
-    url: () => urls()?.url ?? '',
-    baseUrl: () => urls()?.baseUrl ?? '',
-    isShared: () => isShared,
-    outsideUrl: () => urls()?.outsideUrl ?? '',
-    endAtStop(stream) {
+    isStopping: (): boolean => stopping,
+    /** Empty before the start. */
+    url: (): string => urls()?.url ?? '',
+    baseUrl: (): string => urls()?.baseUrl ?? '',
+    /** Whether it listens beyond loopback. */
+    isShared: (): boolean => isShared,
+    /** The address for other machines; loopback if the gateway is bound to it. */
+    outsideUrl: (): string => urls()?.outsideUrl ?? '',
+    /** Ends an event stream, which never finishes by itself, when the gateway stops. */
+    endAtStop: (stream: ServerResponse): void => {
       streams.add(stream);
       stream.on('close', () => streams.delete(stream));
     },
@@ -176,4 +171,157 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
   });
+}
+
+/** A server that listens at one address. */
+interface Listener {
+  readonly address: string;
+  readonly server: Server;
+}
+
+/** Where the gateway listens. */
+interface Listening {
+  /** As configured, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly listeners: readonly Listener[];
+}
+
+type Bound =
+  | { readonly kind: 'bound'; readonly listening: Listening }
+  /** `isTransient`: the port or the address may become available later. */
+  | {
+      readonly kind: 'failed';
+      readonly isTransient: boolean;
+      readonly isPortTaken: boolean;
+      readonly message: string;
+    };
+
+/** With port 0 the second address needs the first one's port, which may be in use there. */
+const FREE_PORT_TRIES = 5;
+
+const LOOPBACK = ['127.0.0.1', '::1'] as const;
+
+/**
+ * The addresses at which a gateway with this host listens. IPv4 loopback includes `::1`, because `localhost` may
+ * resolve to either; an outside address includes loopback, so that the apps of this machine keep theirs.
+ */
+function addressesFor(host: string): readonly string[] {
+  if (host === '127.0.0.1') return LOOPBACK;
+  return isWildcardHost(host) || isLoopbackHost(host) ? [host] : [host, ...LOOPBACK];
+}
+
+const literalOf = (host: string): string =>
+  host === 'localhost' ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1');
+
+/** Whether the gateway can run without an additional address: one that is missing, or loopback beside an outside host. */
+const isOptional = (host: string, isAbsent: boolean): boolean => isAbsent || !isLoopbackHost(host);
+
+/** Binds all addresses of `host`, or none. */
+async function bind(hostAsSet: string, port: number, makeServer: () => Server): Promise<Bound> {
+  const host = literalOf(hostAsSet);
+  for (let tries = 1; ; tries += 1) {
+    const bound = await bindOnce(host, port, makeServer);
+    if (bound.kind === 'bound' || !bound.isAdditional || port !== 0 || tries === FREE_PORT_TRIES) {
+      return bound;
+    }
+  }
+}
+
+type BoundOnce =
+  | Extract<Bound, { kind: 'bound' }>
+  | (Extract<Bound, { kind: 'failed' }> & { readonly isAdditional: boolean });
+
+async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<BoundOnce> {
+  const listeners: Listener[] = [];
+  let boundPort = port;
+  for (const address of addressesFor(host)) {
+    const server = makeServer();
+    const bound = await listen(server, address, boundPort);
+    if (bound.kind === 'listening') {
+      boundPort = bound.port;
+      listeners.push({ address, server });
+    } else if (address === host || !isOptional(host, bound.absent)) {
+      for (const each of listeners) each.server.close();
+      const { taken: isPortTaken, absent, message } = bound;
+      const isTransient = isPortTaken || absent;
+      return { kind: 'failed', isTransient, isPortTaken, message, isAdditional: address !== host };
+    }
+  }
+  return { kind: 'bound', listening: { host, port: boundPort, listeners } };
+}
+
+/** How a running gateway moves to another host. */
+type Move =
+  /** The new addresses are already open, beside the old ones. */
+  | {
+      readonly kind: 'ready';
+      readonly next: Listening;
+      readonly added: readonly Listener[];
+      readonly retired: readonly Listener[];
+    }
+  /** Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
+  | { readonly kind: 'at_restart' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Binds what `host` needs beyond `now`. */
+async function prepareMove(
+  now: Listening,
+  hostAsSet: string,
+  makeServer: () => Server,
+): Promise<Move> {
+  const host = literalOf(hostAsSet);
+  if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host))) {
+    return { kind: 'at_restart' };
+  }
+  const wanted = addressesFor(host);
+  const kept = now.listeners.filter(({ address }) => wanted.includes(address));
+  const added: Listener[] = [];
+  for (const address of wanted) {
+    if (kept.some((each) => each.address === address)) continue;
+    const server = makeServer();
+    const bound = await listen(server, address, now.port);
+    if (bound.kind === 'listening') added.push({ address, server });
+    else if (address === host) {
+      for (const each of added) each.server.close();
+      return { kind: 'failed', message: bound.message };
+    }
+  }
+  const retired = now.listeners.filter(({ address }) => !wanted.includes(address));
+  return {
+    kind: 'ready',
+    next: { host, port: now.port, listeners: [...kept, ...added] },
+    added,
+    retired,
+  };
+}
+
+/** The addresses of a gateway as URLs. */
+interface ListeningUrls {
+  /** Of the window, such as `http://127.0.0.1:47900`. */
+  readonly url: string;
+  /** For other machines, as far as it is known; `url` if bound to loopback. */
+  readonly outsideUrl: string;
+  /** For apps, such as `http://localhost:47900/v1`. */
+  readonly baseUrl: string;
+}
+
+function urlsOf({ host, port, listeners }: Listening): ListeningUrls {
+  const isOnLoopback = listeners.some(({ address }) => address === LOOPBACK[0]);
+  const reachable =
+    host === '0.0.0.0' || isOnLoopback ? LOOPBACK[0] : host === '::' ? LOOPBACK[1] : host;
+  const outside = outsideHost(host);
+  const named = reachable === LOOPBACK[0] ? 'localhost' : urlHost(reachable);
+  return {
+    url: `http://${urlHost(reachable)}:${port}`,
+    outsideUrl: `http://${urlHost(outside)}:${port}`,
+    baseUrl: `http://${named}:${port}/v1`,
+  };
+}
+
+/** The host that other machines call, for a host as configured; loopback if nothing else is known. */
+export function outsideHost(hostAsSet: string): string {
+  const host = literalOf(hostAsSet);
+  if (!isWildcardHost(host)) return host;
+  return outsideAddress() ?? (host === '::' ? LOOPBACK[1] : LOOPBACK[0]);
 }

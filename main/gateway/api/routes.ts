@@ -2,15 +2,16 @@ import type { Request, Response } from 'express';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
-import type { accessHandlers } from './access-handlers.ts';
+import type {
+  accessHandlers,
+  controlHandlers,
+  keyHandlers,
+  sharingHandlers,
+} from './control-handlers.ts';
 import type { agentHandlers } from './agent-handlers.ts';
-import type { appHandlers } from './app-handlers.ts';
-import type { controlHandlers } from './control-handlers.ts';
+import type { appHandlers, requestHandlers } from './app-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
-import type { keyHandlers } from './key-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
-import type { requestHandlers } from './request-handlers.ts';
-import type { sharingHandlers } from './sharing-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
 /** Who may use a route (docs/http-api.md#who-may). */
@@ -44,18 +45,9 @@ interface Handlers {
 }
 
 /** The routes that Express serves, before the window's files. */
-export function routeTable({
-  access,
-  app,
-  control,
-  keys,
-  sharing,
-  upstreams,
-  agent,
-  providers,
-  requests,
-  install,
-}: Handlers): readonly Route[] {
+export function routeTable(handlers: Handlers): readonly Route[] {
+  const { access, app, control, keys, sharing, upstreams, agent, providers, requests, install } =
+    handlers;
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),

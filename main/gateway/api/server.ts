@@ -5,18 +5,25 @@ import type {
   Server,
   ServerResponse,
 } from 'node:http';
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
+import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
-import type { Identify } from '../auth/identity.ts';
+import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, isOllamaPath } from '../http/errors.ts';
 import { sendError, sendErrorEarly } from '../http/responses.ts';
-import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
-import { ENDPOINT_ROUTES } from './routes.ts';
+import {
+  createSmallBodyReader,
+  MAX_SMALL_BODY_BYTES,
+  type SmallBodyReader,
+} from '../http/small-bodies.ts';
+import { type Access, ENDPOINT_ROUTES, type Route } from './routes.ts';
 
 interface ServerDeps {
   readonly config: () => Config;
@@ -116,3 +123,149 @@ function addHop(headers: IncomingHttpHeaders, id: string): boolean {
   headers[HOPS_HEADER] = [...hops, id].join(',');
   return true;
 }
+
+interface ExpressDeps {
+  readonly identify: Identify;
+  /** The built window; while it is missing, `/` serves a page that says how to build it. */
+  readonly windowDirectory: string;
+  readonly clock: Clock;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** The window loads from and calls its own origin only (docs/security.md#promises). */
+const WINDOW_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+  // A page that opened this one gets no handle to it, and no other site can embed its files.
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  ...NOSNIFF,
+} as const;
+
+const REGISTER = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+} as const;
+
+/** Serves `routes`, then the window's files. Agents' bodies are not parsed here: their signatures cover the bytes. */
+export function createExpressListener(
+  routes: readonly Route[],
+  deps: ExpressDeps,
+): RequestListener {
+  const app = express();
+  // Express replaces the prototype of each request, which would disable the count of its pieces.
+  const own = Object.getOwnPropertyDescriptors(express.request);
+  Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
+  app.disable('x-powered-by');
+  app.disable('etag');
+  const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
+  const limited = limitBodies(createSmallBodyReader(deps.clock));
+  for (const [path, methods] of methodsByPath(routes)) {
+    // A path is compiled once, whatever its methods.
+    const at = app.route(path);
+    for (const { method, access, handle } of routes.filter(({ paths }) => paths.includes(path))) {
+      const register = REGISTER[method];
+      const hasJson = method !== 'GET' && access !== 'agents';
+      at[register](permit(access, deps.identify), ...(hasJson ? [limited, json] : []), handle);
+    }
+    // Registered right after its path, so that a fixed path never matches a later route as an id.
+    at.all((_req: Request, res: Response) => {
+      sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
+    });
+  }
+  app.use((_req, res, next) => {
+    res.set(WINDOW_HEADERS);
+    next();
+  });
+  app.use(express.static(deps.windowDirectory, { index: 'index.html', redirect: false }));
+  app.get('/', (_req, res) => void res.status(200).type('html').send(UNBUILT_PAGE));
+  app.all('/', (_req, res) => sendError(res, METHOD_NOT_ALLOWED, { allow: 'GET, HEAD' }));
+  app.use((req, res) => sendError(res, notFound(req.path)));
+  app.use(errorHandler(deps.onBug));
+  return (req: IncomingMessage, res: ServerResponse) => app(req, res);
+}
+
+function permit(access: Access, identify: Identify) {
+  return (req: Request, res: Response, next: () => void): void => {
+    if (access === 'anyone' || access === 'agents') {
+      next();
+      return;
+    }
+    const identity = identify(req.headers);
+    if (identity.reader) markProved(req.socket);
+    if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
+    else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
+    else next();
+  };
+}
+
+/** Runs beside Express's parser, which limits neither the number of pieces nor the time. */
+function limitBodies(bodies: SmallBodyReader) {
+  return (req: Request, res: Response, next: () => void): void => {
+    void bodies.read(req, res);
+    next();
+  };
+}
+
+function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { method, paths } of routes) {
+    const names = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...names]);
+  }
+  return methods;
+}
+
+const METHOD_NOT_ALLOWED: GatewayError = {
+  status: 405,
+  code: 'method_not_allowed',
+  message: 'This path does not accept that method; the Allow header lists those that it accepts.',
+};
+
+const OPENAI_INSTEAD = 'Chat completions go to /v1/chat/completions.';
+const OLLAMA_INSTEAD =
+  "Ollama's own API is not served: set the app to an OpenAI-compatible provider with a base URL ending in /v1.";
+
+function notFound(path: string): GatewayError {
+  const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : OPENAI_INSTEAD;
+  return { status: 404, code: 'not_found', message: `There is nothing at ${shown}. ${instead}` };
+}
+
+/** Errors of Express's JSON parser carry a status; any other error is a bug. */
+function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
+  return (error: unknown, _req, res, _next) => {
+    const status = statusOf(error);
+    if (status === 413) {
+      const message = `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`;
+      sendError(res, { status, code: 'body_too_large', message });
+    } else if (status === 415) {
+      const message = 'The body must be JSON in UTF-8, plain or compressed as gzip, deflate or br.';
+      sendError(res, { status, code: 'unsupported_media_type', message });
+    } else if (status !== null && status < 500) {
+      const message = 'The request could not be read: the body must be valid JSON.';
+      sendError(res, { status: 400, code: 'invalid_request', message });
+    } else {
+      onBug(error);
+      sendError(res, INTERNAL_ERROR);
+    }
+  };
+}
+
+const INTERNAL_ERROR: GatewayError = {
+  status: 500,
+  code: 'internal_error',
+  message: 'The gateway failed to handle this request; its log says why.',
+};
+
+function statusOf(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('status' in error)) return null;
+  return typeof error.status === 'number' ? error.status : null;
+}
+
+const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
+<h1>The window is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the window first.</p></html>`;

@@ -6,7 +6,7 @@ import { httpUrl } from '../../config/setting-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { sendJson } from '../../platform/http/responses.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
@@ -115,7 +115,8 @@ function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource
   const { baseUrl, apiKey } = body;
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
   if (typeof baseUrl === 'string' && baseUrl !== saved.baseUrl) {
-    if (!httpUrl.schema.safeParse(baseUrl).success) return BAD_ADDRESS;
+    if (!httpUrl.schema.safeParse(baseUrl).success)
+      return invalidParam('baseUrl', 'must be an http:// or https:// address');
     // A saved key goes to the saved address only.
     const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
     return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey: key, headers: {} };
@@ -125,10 +126,3 @@ function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource
   const baseAddress = parseBaseAddress(saved.baseUrl, id);
   return { id, baseAddress, apiKey: key, headers: saved.headers };
 }
-
-const BAD_ADDRESS: GatewayError = {
-  status: 400,
-  code: 'invalid_request',
-  message: "'baseUrl' must be an http:// or https:// address.",
-  param: 'baseUrl',
-};

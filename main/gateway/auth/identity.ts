@@ -114,12 +114,7 @@ export const CONTROL_REQUIRED: GatewayError = {
 
 /** Follows changes of the configured keys. */
 export function identifyBy(
-  {
-    config,
-    controlToken,
-    keys: named,
-    isShared,
-  }: {
+  deps: {
     readonly config: () => Config;
     readonly controlToken: string;
     readonly keys: NamedKeys;
@@ -128,6 +123,7 @@ export function identifyBy(
   },
   isSession: (token: string) => boolean,
 ): Identify {
+  const { config, controlToken, keys: named, isShared } = deps;
   const identifyWith = perConfig(({ gateway }) => {
     // After a change to loopback, the gateway stays exposed until the restart.
     const willBeShared = !isLoopbackHost(gateway.host);

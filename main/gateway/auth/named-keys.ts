@@ -6,7 +6,7 @@ import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/state-file.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, invalidParam } from '../http/errors.ts';
 
 interface NamedKeyView {
   readonly name: string;
@@ -19,24 +19,7 @@ interface NamedKeyView {
 type Refused = { readonly kind: 'refused'; readonly error: GatewayError };
 
 /** Keys that were created with a name, for apps. */
-export interface NamedKeys {
-  list(): readonly NamedKeyView[];
-  isEmpty(): boolean;
-  /** The key is returned this once: only its digest is kept. */
-  add(
-    name: unknown,
-    limits?: unknown,
-  ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused;
-  /** Changes the limits that `change` names. */
-  limit(name: string, change: unknown): { readonly kind: 'limited' } | Refused;
-  /** Null if the key has no limit, or no key has this name. */
-  limitsOf(name: string): KeyLimitValues | null;
-  revoke(name: string): { readonly kind: 'revoked' } | Refused;
-  /** The name of the key with this digest, which counts as used now; null if there is none. */
-  use(digest: string): string | null;
-  /** Writes the times of last use. */
-  flush(): Promise<void>;
-}
+export type NamedKeys = ReturnType<typeof createNamedKeys>;
 
 interface NamedKeysDeps {
   readonly stored: readonly StoredKey[];
@@ -55,7 +38,7 @@ const USE_SAVED_EVERY_MS = 60_000;
 /** Tells a key from other secrets, in secret scans and in credentials. */
 const PREFIX = 'sy-';
 
-export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
+export function createNamedKeys(deps: NamedKeysDeps) {
   const { clock, log } = deps;
   let keys = deps.stored;
   let byDigest = namesByDigest(keys);
@@ -82,12 +65,16 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
   }
 
   return {
-    list: () =>
+    list: (): readonly NamedKeyView[] =>
       keys.map(({ name, createdAt }) => {
         return { name, createdAt, lastUsedAt: used.get(name) ?? null };
       }),
-    isEmpty: () => keys.length === 0,
-    add(name, limits) {
+    isEmpty: (): boolean => keys.length === 0,
+    /** The key is returned this once: only its digest is kept. */
+    add(
+      name: unknown,
+      limits?: unknown,
+    ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused {
       if (typeof name !== 'string' || !KEY_NAME.test(name)) return BAD_NAME;
       if (keys.some((each) => each.name === name)) return nameTaken(name);
       if (keys.length >= MAX_KEYS) return TOO_MANY;
@@ -102,7 +89,8 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
       log('info', 'key_added', { name });
       return { kind: 'added', name, key };
     },
-    limit(name, change) {
+    /** Changes the limits that `change` names. */
+    limit(name: string, change: unknown): { readonly kind: 'limited' } | Refused {
       const key = keys.find((each) => each.name === name);
       if (key === undefined) return unknownName(name);
       const changed = changedLimits(key.limits, change);
@@ -113,8 +101,9 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
       log('info', 'key_limited', { name, ...limits });
       return { kind: 'limited' };
     },
-    limitsOf: (name) => limited.get(name) ?? null,
-    revoke(name) {
+    /** Null if the key has no limit, or no key has this name. */
+    limitsOf: (name: string): KeyLimitValues | null => limited.get(name) ?? null,
+    revoke(name: string): { readonly kind: 'revoked' } | Refused {
       const left = keys.filter((each) => each.name !== name);
       if (left.length === keys.length) return unknownName(name);
       const problem = replace(left);
@@ -124,7 +113,8 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
       log('info', 'key_revoked', { name });
       return { kind: 'revoked' };
     },
-    use(digest) {
+    /** The name of the key with this digest, which counts as used now; null if there is none. */
+    use(digest: string): string | null {
       const name = byDigest.get(digest);
       if (name === undefined) return null;
       used.set(name, clock.now());
@@ -134,7 +124,8 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
       }
       return name;
     },
-    flush() {
+    /** Writes the times of last use. */
+    flush(): Promise<void> {
       if (used.size > 0) uses.changed();
       return uses.flush();
     },
@@ -152,13 +143,12 @@ function limitsByName(keys: readonly StoredKey[]): ReadonlyMap<string, KeyLimitV
 
 const refused = (error: GatewayError): Refused => ({ kind: 'refused', error });
 
-const BAD_NAME = refused({
-  status: 400,
-  code: 'invalid_request',
-  message:
-    "'name' must be 1 to 64 letters, digits, dots, dashes, underscores or @, and begin with a letter or a digit.",
-  param: 'name',
-});
+const BAD_NAME = refused(
+  invalidParam(
+    'name',
+    'must be 1 to 64 letters, digits, dots, dashes, underscores or @, and begin with a letter or a digit',
+  ),
+);
 
 const TOO_MANY = refused({
   status: 409,
@@ -193,12 +183,9 @@ function changedLimits(
   return checked.success ? { kind: 'limits', limits: checked.data } : BAD_LIMITS;
 }
 
-const BAD_LIMITS: Refused = {
-  kind: 'refused',
-  error: {
-    status: 400,
-    code: 'invalid_request',
-    message: `'limits' may have ${KEY_LIMIT_NAMES.join(', ')}, each a whole number from 1 to ${MAX_KEY_LIMIT}, or null for no limit.`,
-    param: 'limits',
-  },
-};
+const BAD_LIMITS = refused(
+  invalidParam(
+    'limits',
+    `may have ${KEY_LIMIT_NAMES.join(', ')}, each a whole number from 1 to ${MAX_KEY_LIMIT}, or null for no limit`,
+  ),
+);

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Log } from '../../platform/log.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { isAllowedOrigin } from './allowed-origins.ts';
 
-export interface GuardRules {
+interface GuardRules {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   /** The connection's own address, which is valid as `Host`. A function, because it takes a system call. */
@@ -79,5 +79,36 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
     'access-control-allow-methods': 'GET, POST, PATCH, PUT, DELETE',
     'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
     'access-control-max-age': '600',
+  };
+}
+
+/**
+ * Whether one of the patterns covers the origin of a page: the origin itself, `http://localhost:*` (any port, or
+ * none) or `app://*` (all pages of an app's own scheme).
+ */
+function isAllowedOrigin(origin: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => covers(pattern, origin));
+}
+
+function covers(pattern: string, origin: string): boolean {
+  if (pattern === origin) return true;
+  const [known, asked] = [pattern.toLowerCase(), origin.toLowerCase()];
+  if (known.endsWith('://*')) return asked.startsWith(known.slice(0, -1));
+  if (!known.endsWith(':*')) return known === asked;
+  return asked.replace(/:\d+$/, '') === known.slice(0, -2);
+}
+
+/** Callers can send any number of origins; further ones are not logged. */
+const MAX_LOGGED = 100;
+const MAX_SHOWN_CHARS = 100;
+
+/** A browser tells its user "CORS error" and no more, so the log names each refused origin once. */
+export function logRefusedOrigins(log: Log): (origin: string) => void {
+  const logged = new Set<string>();
+  return (origin) => {
+    const shown = origin.slice(0, MAX_SHOWN_CHARS);
+    if (logged.has(shown) || logged.size >= MAX_LOGGED) return;
+    logged.add(shown);
+    log('warn', 'origin_refused', { origin: shown, setting: 'SWITCHYARD_ALLOWED_ORIGINS' });
   };
 }

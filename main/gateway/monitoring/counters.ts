@@ -13,81 +13,68 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
-/** The totals survive restarts. */
-export interface StatsView {
-  readonly totalRequests: number;
-  readonly fallbackCount: number;
+const count = z.int().nonnegative();
+
+/** They survive restarts; files of earlier versions lack all but the first two. */
+const totalsSchema = z.object({
+  totalRequests: count,
+  fallbackCount: count,
   /** Hedged calls: second attempts sent beside a slow first one. */
-  readonly hedges: number;
+  hedges: count.catch(0),
   /** Broken streams that another upstream continued. */
-  readonly handovers: number;
+  handovers: count.catch(0),
   /** Requests that were answered completely. */
-  readonly answers: number;
+  answers: count.catch(0),
   /** In prompts and answers, as reported by upstreams or estimated. */
-  readonly tokens: number;
+  tokens: count.catch(0),
+});
+
+export interface StatsView extends Readonly<z.infer<typeof totalsSchema>> {
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
-type Totals = Omit<StatsView, 'inFlight'>;
+const ZERO = {
+  totalRequests: 0,
+  fallbackCount: 0,
+  hedges: 0,
+  handovers: 0,
+  answers: 0,
+  tokens: 0,
+};
 
 /** Counts requests; results of attempts are counted by the circuits. */
-export interface Stats {
-  accepted(): void;
-  fellBack(): void;
-  hedged(): void;
-  handedOver(): void;
-  /** A request has ended; `tokens` is the sum over all its attempts. */
-  ended(isAnswered: boolean, tokens: number): void;
-  /** An attempt at an upstream or a provider has started. */
-  entered(id: string): void;
-  /** The attempt has ended, whatever its result. */
-  left(id: string): void;
-  /** Running attempts at an upstream or a provider. */
-  inFlightAt(id: string): number;
-  /** Running attempts by id, for all upstreams and providers that have any. */
-  running(): ReadonlyMap<string, number>;
-  view(): StatsView;
-  /** Sets the totals from an earlier run. */
-  restore(totals: Totals): void;
-}
+export type Stats = ReturnType<typeof createStats>;
 
-export function createStats(): Stats {
-  let totalRequests = 0;
-  let fallbackCount = 0;
-  let hedges = 0;
-  let handovers = 0;
-  let answers = 0;
-  let tokens = 0;
+export function createStats() {
+  let totals = { ...ZERO };
   const running = new Map<string, number>();
   const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
-    accepted: () => void (totalRequests += 1),
-    fellBack: () => void (fallbackCount += 1),
-    hedged: () => void (hedges += 1),
-    handedOver: () => void (handovers += 1),
-    ended(isAnswered, used) {
-      if (isAnswered) answers += 1;
-      tokens += used;
+    accepted: () => void (totals.totalRequests += 1),
+    fellBack: () => void (totals.fallbackCount += 1),
+    hedged: () => void (totals.hedges += 1),
+    handedOver: () => void (totals.handovers += 1),
+    /** A request has ended; `tokens` is the sum over all its attempts. */
+    ended(isAnswered: boolean, used: number) {
+      if (isAnswered) totals.answers += 1;
+      totals.tokens += used;
     },
-    entered: (id) => void running.set(id, inFlightAt(id) + 1),
-    left(id) {
+    /** An attempt at an upstream or a provider has started. */
+    entered: (id: string) => void running.set(id, inFlightAt(id) + 1),
+    /** The attempt has ended, whatever its result. */
+    left(id: string) {
       const now = inFlightAt(id) - 1;
       if (now === 0) running.delete(id);
       else running.set(id, now);
     },
+    /** Running attempts at an upstream or a provider. */
     inFlightAt,
+    /** Running attempts by id, for all upstreams and providers that have any. */
     running: () => running,
-    view: () => ({
-      totalRequests,
-      fallbackCount,
-      hedges,
-      handovers,
-      answers,
-      tokens,
-      inFlight: mapUpstreams(inFlightAt),
-    }),
-    restore(totals) {
-      ({ totalRequests, fallbackCount, hedges, handovers, answers, tokens } = totals);
+    view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),
+    /** Sets the totals to those of an earlier run's view; ignores invalid ones. */
+    restore(saved: unknown) {
+      totals = totalsSchema.safeParse(saved).data ?? totals;
     },
   };
 }
@@ -99,15 +86,7 @@ export interface Latency {
   readonly samples: number;
 }
 
-export interface Latencies {
-  sample(id: string, ms: number): void;
-  at(id: string): Latency;
-  forget(id: string): void;
-  /** The latencies of all providers as plain JSON. */
-  save(): unknown;
-  /** From what `save` returned; invalid input is ignored. */
-  restore(saved: unknown): void;
-}
+export type Latencies = ReturnType<typeof createLatencies>;
 
 const latenciesSchema = z.record(
   z.string(),
@@ -116,21 +95,22 @@ const latenciesSchema = z.record(
 
 const NONE: Latency = { ewmaMs: null, samples: 0 };
 
-export function createLatencies(clock: Clock): Latencies {
+export function createLatencies(clock: Clock) {
   const known = new Map<string, { readonly mean: DecayingMean; readonly samples: number }>();
   return {
-    sample(id, ms) {
+    sample(id: string, ms: number) {
       const before = known.get(id);
       const mean = withSample(before?.mean ?? null, ms, clock.ticks());
       known.set(id, { mean, samples: (before?.samples ?? 0) + 1 });
     },
-    at(id) {
+    at(id: string) {
       const latency = known.get(id);
       return latency === undefined
         ? NONE
         : { ewmaMs: Math.round(latency.mean.value), samples: latency.samples };
     },
-    forget: (id) => void known.delete(id),
+    forget: (id: string) => void known.delete(id),
+    /** The latencies of all providers as plain JSON. */
     save: () =>
       Object.fromEntries(
         [...known].map(([id, { mean, samples }]) => [
@@ -138,7 +118,8 @@ export function createLatencies(clock: Clock): Latencies {
           { mean: encodeMean(mean, dualTimeOf(clock)), samples },
         ]),
       ),
-    restore(saved) {
+    /** From what `save` returned; invalid input is ignored. */
+    restore(saved: unknown) {
       for (const [id, each] of Object.entries(latenciesSchema.safeParse(saved).data ?? {})) {
         known.set(id, { mean: decodeMean(each.mean, dualTimeOf(clock)), samples: each.samples });
       }
@@ -174,15 +155,8 @@ export function providerTraffic(
 }
 
 /** Counts requests by outcome, and per upstream once for each request. */
-export interface Outcomes {
-  ended(row: RequestRow): void;
-  view(): OutcomeCounts;
-  save(): unknown;
-  /** From what `save` returned; invalid input is ignored. */
-  restore(saved: unknown): void;
-}
+export type Outcomes = ReturnType<typeof createOutcomes>;
 
-const count = z.int().nonnegative();
 const tally = z.object({ asked: count, answered: count, retries: count, polls: count });
 const outcomesSchema = z.object({
   ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }),
@@ -191,7 +165,7 @@ const outcomesSchema = z.object({
 
 const NO_TALLY = { asked: 0, answered: 0, retries: 0, polls: 0 };
 
-export function createOutcomes(): Outcomes {
+export function createOutcomes() {
   const ended = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<
     Outcome,
     number
@@ -202,7 +176,7 @@ export function createOutcomes(): Outcomes {
     upstreams: mapUpstreams((id) => ({ ...upstreams[id] })),
   });
   return {
-    ended(row) {
+    ended(row: RequestRow) {
       const outcome = outcomeOf(row);
       if (outcome !== null) ended[outcome] += 1;
       for (const [index, { upstream: id, provider, polls }] of row.attempts.entries()) {
@@ -218,7 +192,8 @@ export function createOutcomes(): Outcomes {
     },
     view,
     save: view,
-    restore(saved) {
+    /** From what `save` returned; invalid input is ignored. */
+    restore(saved: unknown) {
       const known = outcomesSchema.safeParse(saved).data;
       if (known === undefined) return;
       Object.assign(ended, known.ended);

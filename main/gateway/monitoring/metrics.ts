@@ -5,12 +5,11 @@ import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
+import type { BudgetAt, KeyLimitAt } from '../usage/limits.ts';
 import type { StatsView } from './counters.ts';
-import { type Family, family, histogramFamily, type Point } from './exposition.ts';
-import { type MoneyFigures, moneyFamilies } from './money-families.ts';
-import { OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
+import { type Histogram, OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 
-export interface Figures extends MoneyFigures {
+interface Figures extends MoneyFigures {
   readonly version: string;
   readonly inFlight: StatsView['inFlight'];
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
@@ -44,9 +43,9 @@ export function metricsOf(figures: Figures): Family[] {
     ...tokenFamilies(figures.traffic),
     ...moneyFamilies(figures),
     ...upstreamFamilies(figures),
-    family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
+    gauge('switchyard_providers', 'Machines enrolled, by verification.', machines),
     ...poolFamilies(figures.status),
-    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
+    gauge('switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...gpuFamilies(figures.gpus),
     ...processFamilies(figures),
   ];
@@ -54,11 +53,8 @@ export function metricsOf(figures: Figures): Family[] {
 
 function requestFamilies(traffic: TrafficView): Family[] {
   const { outcomes, durations, fallbacks, hedgesWon, hedgesLost, resumes } = traffic;
-  const one = (name: string, help: string, value: number) =>
-    family('counter', `switchyard_${name}_total`, help, [[{}, value]]);
   return [
-    family(
-      'counter',
+    counter(
       'switchyard_requests_total',
       'Requests that have ended, by outcome.',
       OUTCOMES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
@@ -68,38 +64,46 @@ function requestFamilies(traffic: TrafficView): Family[] {
       'From the request to the end of its answer.',
       OUTCOMES.map((outcome) => [{ outcome }, durations[outcome]] as const),
     ),
-    one('fallbacks', 'Requests that fell back to another upstream.', fallbacks),
-    family('counter', 'switchyard_hedges_total', 'Second calls beside a slow first one.', [
+    counter(
+      'switchyard_fallbacks_total',
+      'Requests that fell back to another upstream.',
+      fallbacks,
+    ),
+    counter('switchyard_hedges_total', 'Second calls beside a slow first one.', [
       [{ result: 'won' }, hedgesWon],
       [{ result: 'lost' }, hedgesLost],
     ]),
-    one('resumes', 'Broken answers that another upstream continued.', resumes),
+    counter('switchyard_resumes_total', 'Broken answers that another upstream continued.', resumes),
   ];
 }
 
 function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {
-  const one = (type: 'counter' | 'gauge', of: string, help: string, value: number) =>
-    family(type, `switchyard_requests_${of}`, help, [[{}, value]]);
   return [
-    one('gauge', 'running', 'Requests in progress.', running),
-    one('gauge', 'queued', 'Requests that wait for one of those in progress to end.', queued),
-    one('gauge', 'limit', 'How many requests may be in progress.', limit),
-    one('counter', 'refused_total', 'Requests refused because too many were waiting.', refused),
+    gauge('switchyard_requests_running', 'Requests in progress.', running),
+    gauge(
+      'switchyard_requests_queued',
+      'Requests that wait for one of those in progress to end.',
+      queued,
+    ),
+    gauge('switchyard_requests_limit', 'How many requests may be in progress.', limit),
+    counter(
+      'switchyard_requests_refused_total',
+      'Requests refused because too many were waiting.',
+      refused,
+    ),
   ];
 }
 
 function poolFamilies({ pool }: StatusReport): Family[] {
   if (pool === undefined) return [];
-  const one = (of: string, help: string, value: number) =>
-    family('gauge', `switchyard_pool_${of}`, help, [[{}, value]]);
   return [
-    one(
-      'database_up',
+    gauge(
+      'switchyard_pool_database_up',
       "Whether the pool's database answers.",
       Number(pool.database === 'connected'),
     ),
-    one(
-      'gateways',
+    gauge(
+      'switchyard_pool_gateways',
       "Gateways that reported to the pool's database in the last day.",
       pool.gateways.length,
     ),
@@ -114,14 +118,12 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
   const histograms = (of: (at: UpstreamTraffic) => UpstreamTraffic['firstToken']) =>
     UPSTREAM_IDS.map((upstream) => [{ upstream }, of(upstreams[upstream])] as const);
   return [
-    family(
-      'counter',
+    counter(
       'switchyard_attempts_total',
       'Calls of upstreams that have ended, by the reason why they gave no answer; none: they gave one, or the caller disconnected.',
       byReason(({ attempts }) => attempts),
     ),
-    family(
-      'counter',
+    counter(
       'switchyard_skips_total',
       'Upstreams passed over without a call, by reason, in requests that fell back.',
       byReason(({ skips }) => skips),
@@ -142,19 +144,17 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
 function endpointRequests({ byEndpoint }: TrafficView): Family {
   const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
   const help = 'Requests that have ended, by endpoint.';
-  return family('counter', 'switchyard_endpoint_requests_total', help, points);
+  return counter('switchyard_endpoint_requests_total', help, points);
 }
 
 function keyFamilies({ byKey }: TrafficView): Family[] {
   return [
-    family(
-      'counter',
+    counter(
       'switchyard_key_requests_total',
       'Requests that have ended, by key.',
       [...byKey].map(([key, { requests }]): Point => [{ key }, requests]),
     ),
-    family(
-      'counter',
+    counter(
       'switchyard_key_tokens_total',
       'Tokens of the requests that have ended, by key.',
       [...byKey].flatMap(([key, { inputTokens, outputTokens }]): Point[] => [
@@ -169,8 +169,7 @@ function tokenFamilies({ upstreams }: TrafficView): Family[] {
   const each = (of: (at: UpstreamTraffic) => number) =>
     UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
   return [
-    family(
-      'counter',
+    counter(
       'switchyard_tokens_total',
       'Tokens, as upstreams report them, or estimated if they do not.',
       UPSTREAM_IDS.flatMap((upstream): Point[] => [
@@ -178,14 +177,12 @@ function tokenFamilies({ upstreams }: TrafficView): Family[] {
         [{ upstream, type: 'output' }, upstreams[upstream].outputTokens],
       ]),
     ),
-    family(
-      'counter',
+    counter(
       'switchyard_cached_tokens_total',
       'Input tokens that upstreams had in their caches.',
       each(({ cachedTokens }) => cachedTokens),
     ),
-    family(
-      'counter',
+    counter(
       'switchyard_estimated_tokens_total',
       'Tokens of both types that are estimates.',
       each(({ estimatedTokens }) => estimatedTokens),
@@ -198,7 +195,7 @@ const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } 
 function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): Family[] {
   const each = (name: string, help: string, of: (upstream: UpstreamReport) => number | null) => {
     const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
-    return family('gauge', `switchyard_${name}`, help, points);
+    return gauge(`switchyard_${name}`, help, points);
   };
   const circuits = UPSTREAM_IDS.flatMap((upstream) =>
     Object.entries(CIRCUIT_STATES).map(([kind, state]): Point => [
@@ -208,7 +205,7 @@ function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): 
   );
   return [
     each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => inFlight[id]),
-    family('gauge', 'switchyard_circuit_state', 'Circuit: 1 for its current state.', circuits),
+    gauge('switchyard_circuit_state', 'Circuit: 1 for its current state.', circuits),
     each('upstream_healthy', 'Whether the upstream could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
@@ -223,24 +220,20 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
 /** With the names that all Prometheus clients use. */
 function processFamilies({ version, process }: Figures): Family[] {
   const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
-  const one = (type: 'counter' | 'gauge', name: string, help: string, value: number) =>
-    family(type, name, help, [[{}, value]]);
   return [
-    family('gauge', 'switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
-    one(
-      'gauge',
+    gauge('switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
+    gauge(
       'switchyard_event_loop_utilization_ratio',
       'Share of the time since the start in which the event loop was busy.',
       loopBusyRatio,
     ),
-    one(
-      'gauge',
+    gauge(
       'process_start_time_seconds',
       'Start time of the process since unix epoch in seconds.',
       startedAtSeconds,
     ),
-    one('gauge', 'process_resident_memory_bytes', 'Resident memory size in bytes.', residentBytes),
-    one('counter', 'process_cpu_seconds_total', 'User and system CPU time in seconds.', cpuSeconds),
+    gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', residentBytes),
+    counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', cpuSeconds),
   ];
 }
 
@@ -249,8 +242,7 @@ const BYTES_PER_MB = 2 ** 20;
 /** This machine's GPUs, at most 64; those of other machines are in `/api/v1/providers`. */
 function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
   const each = (name: string, help: string, of: (gpu: GpuFigures) => number | null, unit = 1) =>
-    family(
-      'gauge',
+    gauge(
       `switchyard_gpu_${name}`,
       `${help}, of this machine's GPUs.`,
       gpus.map((gpu) => {
@@ -271,4 +263,145 @@ function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
     each('temperature_celsius', 'Temperature', (at) => at.temperature_c),
     each('power_watts', 'Power drawn', (at) => at.power_w),
   ];
+}
+
+/** A sample without a value (null) is left out. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | null;
+  /** Added to the family's name, for the samples of a histogram. */
+  readonly suffix?: '_bucket' | '_sum' | '_count';
+}
+
+export interface Family {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+type Point = readonly [labels: Readonly<Record<string, string>>, value: number | null];
+type Points = readonly Point[] | number;
+
+/** `points` is the value of a family that has no labels. */
+function family(type: 'counter' | 'gauge', name: string, help: string, points: Points): Family {
+  const all: readonly Point[] = typeof points === 'number' ? [[{}, points]] : points;
+  return { name, type, help, samples: all.map(([labels, value]) => ({ labels, value })) };
+}
+
+const counter = (name: string, help: string, points: Points) =>
+  family('counter', name, help, points);
+const gauge = (name: string, help: string, points: Points) => family('gauge', name, help, points);
+
+function histogramFamily(
+  name: string,
+  help: string,
+  series: readonly (readonly [labels: Readonly<Record<string, string>>, histogram: Histogram])[],
+): Family {
+  const samples = series.flatMap(([labels, histogram]): Sample[] => {
+    const counts = histogram.cumulative();
+    const bounds = [...histogram.bounds.map(String), '+Inf'];
+    return [
+      ...bounds.map((le, index) => ({
+        labels: { ...labels, le },
+        value: counts[index] ?? 0,
+        suffix: '_bucket' as const,
+      })),
+      { labels, value: histogram.sum(), suffix: '_sum' },
+      { labels, value: counts.at(-1) ?? 0, suffix: '_count' },
+    ];
+  });
+  return { name, type: 'histogram', help, samples };
+}
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The Prometheus text format 0.0.4; a family without samples is left out. */
+export function exposition(families: readonly Family[]): string {
+  return families.map(familyText).join('');
+}
+
+function familyText({ name, type, help, samples }: Family): string {
+  const lines = samples.flatMap(({ labels, value, suffix = '' }) =>
+    value === null ? [] : [`${name}${suffix}${labelText(labels)} ${value}\n`],
+  );
+  if (lines.length === 0) return '';
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`,
+  );
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+}
+
+interface MoneyFigures {
+  readonly status: StatusReport;
+  readonly traffic: TrafficView;
+  readonly budgetsOf: (id: UpstreamId) => readonly BudgetAt[];
+  readonly keyLimits: readonly KeyLimitAt[];
+  readonly currency: string;
+}
+
+const IN_CURRENCY = 'in the currency of switchyard_currency_info';
+const UNIT_NANO = 1e9;
+
+/** The local pool costs nothing in the gateway's accounting. */
+const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
+
+/** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
+function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
+  const budgets = PAID.flatMap((upstream) =>
+    limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
+  );
+  const eachBudget = (name: string, help: string, nanoOf: (at: BudgetAt) => number) => {
+    const points = budgets.map(({ upstream, ...at }): Point => [
+      { upstream, period: at.period },
+      nanoOf(at) / UNIT_NANO,
+    ]);
+    return gauge(`switchyard_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
+  };
+  const spent = PAID.map((upstream): Point => [
+    { upstream },
+    traffic.upstreams[upstream].spentNano / UNIT_NANO,
+  ]);
+  return [
+    counter('switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
+    counter(
+      'switchyard_saved_total',
+      `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
+      traffic.savedNano / UNIT_NANO,
+    ),
+    eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
+    eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
+    gauge(
+      'switchyard_budget_spent_ratio',
+      'Share of the budget that is spent; of two budgets, the one with the larger share.',
+      status.upstreams.map(({ id, budget }): Point => [
+        { upstream: id },
+        budget === undefined ? null : spentShare(budget),
+      ]),
+    ),
+    gauge(
+      'switchyard_key_limit_used_ratio',
+      'Share of a limit of a key that is used.',
+      limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
+        { key, type: of, period },
+        used / limit,
+      ]),
+    ),
+    gauge('switchyard_currency_info', 'Always 1, with the currency of all amounts.', [
+      [{ currency: limits.currency }, 1],
+    ]),
+  ];
+}
+
+/** A budget of zero is used up. */
+function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
+  return limit === 0 ? 1 : spent / limit;
 }

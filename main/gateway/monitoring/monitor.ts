@@ -1,5 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
-import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
+import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
+import { namesNow } from '#shared/machine-names.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -8,29 +10,27 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
-import { createPredictions, type Predictions } from '../routing/predictions.ts';
-import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
+import { createHealthChecks } from '../circuits/health-checks.ts';
+import { createHealthCheck } from '../routing/health-check-routes.ts';
+import { createWedgeWatch } from '../routing/hung-engines.ts';
+import { createPredictions } from '../routing/predictions.ts';
+import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { type Budgets, createBudgets, createKeyLimits, type KeyLimits } from '../usage/limits.ts';
+import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
+import { createBudgets, createKeyLimits } from '../usage/limits.ts';
+import { pageOf } from '../usage/queries.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import {
-  createLatencies,
-  createStats,
-  type Latencies,
-  type Stats,
-  createOutcomes,
-} from './counters.ts';
-import { createLiveFeed, type LiveFeed } from './live-feed.ts';
-import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
-import { createTraffic, type TrafficCounts } from './traffic.ts';
-import { createRequestReader, type RequestReader } from './request-reader.ts';
+import { createLatencies, createOutcomes, createStats } from './counters.ts';
+import { createLiveFeed } from './live-feed.ts';
+import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import type { Sightings } from './sightings.ts';
+import { createSightings, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
+import { createTraffic } from './traffic.ts';
 
-export interface MonitorDeps {
+interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -57,30 +57,13 @@ export interface MonitorDeps {
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
-export interface Monitor {
-  readonly logs: RequestLogs;
-  readonly requests: RequestReader;
-  readonly circuits: Circuits;
-  readonly latencies: Latencies;
-  readonly predictions: Predictions;
-  readonly stats: Stats;
-  readonly warmup: WarmupRunner;
-  readonly feed: LiveFeed;
-  readonly usage: UsageRecorder;
-  readonly budgets: Budgets;
-  readonly keyLimits: KeyLimits;
-  /** Counts since the start. */
-  readonly traffic: TrafficCounts;
-  readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
-  /** Writes unsaved state to disk. */
-  readonly flush: () => Promise<void>;
-}
+export type Monitor = ReturnType<typeof createMonitor>;
 
 /** Machines that were never called have no data to report, so their number is limited to keep the report readable. */
 const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
-export function createMonitor(deps: MonitorDeps): Monitor {
+export function createMonitor(deps: MonitorDeps) {
   const { clock, config, http, pickLocal, app } = deps;
   const stats = createStats();
   const outcomes = createOutcomes();
@@ -158,9 +141,11 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     warmup,
     feed,
     ...counting,
+    /** Counts since the start. */
     traffic,
     status,
-    async flush() {
+    /** Writes unsaved state to disk. */
+    flush: async (): Promise<void> => {
       await state.flush();
       await usage.close();
     },
@@ -178,4 +163,69 @@ function createCounting(
   const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
   const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
   return { budgets, keyLimits, usage };
+}
+
+interface ChecksDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+}
+
+/** The checks of open circuits, those of silent engines, and those for the window. */
+export function createChecks(
+  deps: ChecksDeps,
+  { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
+  remotes: () => readonly RemoteUpstream[],
+) {
+  const { clock, config, pickLocal } = deps;
+  const isOn = () => config().routing.healthChecks;
+  const checkHealth = createHealthCheck({ ...deps, circuits, remotes });
+  const sightings = createSightings({
+    clock,
+    isOn,
+    checkHealth,
+    healthAt: (id) => circuits.at(id).breaker.health,
+    inFlightAt: (id) => stats.inFlightAt(id),
+    isPool: () => pickLocal().kind === 'tier',
+    onChange: () => feed.changed(),
+  });
+  const check = (id: string) => sightings.check(id);
+  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
+  return {
+    sightings,
+    healthChecks,
+    wedges: createWedgeWatch({ clock, isOn, check: () => checkHealth('local') }),
+    stopChecks: () => {
+      healthChecks.stop();
+      sightings.watched(false);
+    },
+  };
+}
+
+/** Reads the stored requests, which are more than the live feed shows. */
+export type RequestReader = ReturnType<typeof createRequestReader>;
+
+function createRequestReader(deps: {
+  readonly rows: () => readonly RequestRow[];
+  readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
+  readonly nameOf: (id: string) => string | null;
+}) {
+  const { rows, usage, nameOf } = deps;
+  return {
+    async page(wanted: RequestsWanted) {
+      // If nothing is stored, there are only the requests that the feed shows.
+      const ended = () => rows().filter(({ state }) => state !== 'running');
+      const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
+      const asked = page.data.flatMap(({ attempts }) =>
+        attempts.flatMap(({ provider }) => provider ?? []),
+      );
+      const named = namesNow([...page.facets.machine, ...asked], nameOf);
+      return { ...page, machines: { ...page.machines, ...named } };
+    },
+    /** Also finds running requests; null if the request is unknown or no longer stored. */
+    async one(id: string) {
+      return rows().find((row) => row.id === id) ?? (await usage.request(id));
+    },
+  };
 }

@@ -9,8 +9,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Stats, Outcomes } from './counters.ts';
-import { writeRequestLine } from './request-line.ts';
+import type { Latencies, Outcomes, Stats } from './counters.ts';
 import type { TrafficCounts } from './traffic.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
@@ -29,7 +28,7 @@ export interface RequestLogs {
 }
 
 /** Receives the ids of rows that are to be sent to windows. */
-export interface RowListener {
+interface RowListener {
   /** Whether there is a window. */
   readonly isWatched: boolean;
   requestChanged(id: string): void;
@@ -39,7 +38,7 @@ export interface RowListener {
 /** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
 
-export interface RequestLogDeps {
+interface RequestLogDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly stats: Stats;
@@ -273,4 +272,31 @@ class OpenAttempt implements AttemptObserver {
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }
+}
+
+/** One line per request, written when it has ended. */
+function writeRequestLine(row: RequestRow, log: Log): void {
+  const { id, endpoint, model, stream, key, state, upstream, status, fallbackReason } = row;
+  const { endMs: ms, tokens, attempts } = row;
+  const [inputTokens, outputTokens] = [tokens?.input ?? null, tokens?.output ?? null];
+  const tokensEstimated = tokens?.estimated ?? null;
+  const about =
+    key === null ? { id, endpoint, model, stream } : { id, endpoint, model, stream, key };
+  log('info', 'request', {
+    ...about,
+    state,
+    upstream,
+    status,
+    fallbackReason,
+    firstContentMs: firstContentMs(attempts),
+    ms,
+    inputTokens,
+    outputTokens,
+    tokensEstimated,
+  });
+}
+
+function firstContentMs(attempts: readonly AttemptRow[]): number | null {
+  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
+  return null;
 }

@@ -36,17 +36,8 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
 /** Ignores invalid state, and the state of upstreams that have been reconfigured since. */
 export function restoreState(saved: unknown, parts: SavedParts, config: Config): void {
   if (!isObject(saved) || saved['version'] !== VERSION) return;
-  const { totalRequests, fallbackCount, hedges, handovers, answers, tokens, identities } = saved;
-  if (isCount(totalRequests) && isCount(fallbackCount)) {
-    // Files of earlier versions lack these.
-    const later = {
-      hedges: countOf(hedges),
-      handovers: countOf(handovers),
-      answers: countOf(answers),
-      tokens: countOf(tokens),
-    };
-    parts.stats.restore({ totalRequests, fallbackCount, ...later });
-  }
+  const { identities } = saved;
+  parts.stats.restore(saved);
   parts.outcomes.restore(saved['outcomes']);
   parts.latencies.restore(saved['latencies']);
   if (!isObject(identities)) return;
@@ -72,12 +63,4 @@ function pick(saved: unknown, isIncluded: (id: string) => boolean): unknown {
 export function identityOf(config: Config, id: UpstreamId): string {
   const { baseUrl, apiKey, model } = { apiKey: null, model: null, ...config[id] };
   return digestOf(JSON.stringify([baseUrl, apiKey, model])).toString('hex');
-}
-
-function countOf(value: unknown): number {
-  return isCount(value) ? value : 0;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -8,17 +8,7 @@ import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/healt
  * What is known about each upstream from requests, checks and tests. Upstreams without requests are checked while a
  * window is open; routing does not use any of this.
  */
-export interface Sightings {
-  /** The first window was opened, or the last was closed. */
-  watched(isWatched: boolean): void;
-  /** The upstream has a new address, key or model. */
-  changed(id: UpstreamId): void;
-  /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
-  check(id: string): Promise<boolean | null> | null;
-  /** The owner's test of an upstream has ended. */
-  tested(id: UpstreamId, result: UpstreamTest): void;
-  view(): Readonly<Record<UpstreamId, Sighting>>;
-}
+export type Sightings = ReturnType<typeof createSightings>;
 
 export interface SightingsDeps {
   readonly clock: Clock;
@@ -36,7 +26,7 @@ const INTERVAL_MS = 30_000;
 /** Shorter, because the owner of an engine that is down may be starting it. */
 const OWN_FAILED_INTERVAL_MS = 5000;
 
-interface Seen {
+interface CheckResult {
   /** Milliseconds since the epoch, like all times in this file. */
   readonly at: number;
   /** Null if it answered. */
@@ -46,20 +36,20 @@ interface Seen {
 }
 
 /** Replaced as a whole when the upstream's settings change, so that a running check is dropped. */
-interface Known {
+interface CheckState {
   /** Anything older belongs to earlier settings. */
   readonly since: number;
-  last: Seen | null;
+  last: CheckResult | null;
   lastFailedAt: number | null;
   cancelTimer: () => void;
 }
 
-export function createSightings(deps: SightingsDeps): Sightings {
+export function createSightings(deps: SightingsDeps) {
   const { clock, isOn, checkHealth, healthAt, inFlightAt, isPool, onChange } = deps;
   const known = mapUpstreams(() => unknown(0));
   let isWatched = false;
 
-  function note(id: UpstreamId, before: Known, seen: Seen): void {
+  function note(id: UpstreamId, before: CheckState, seen: CheckResult): void {
     if (known[id] !== before) return;
     const { last } = before;
     before.last = seen;
@@ -101,25 +91,29 @@ export function createSightings(deps: SightingsDeps): Sightings {
   }
 
   return {
-    watched(now) {
+    /** The first window was opened, or the last was closed. */
+    watched(now: boolean) {
       isWatched = now;
       for (const id of UPSTREAM_IDS) {
         known[id].cancelTimer();
         if (isWatched) void checkInTurn(id);
       }
     },
-    changed(id) {
+    /** The upstream has a new address, key or model. */
+    changed(id: UpstreamId) {
       known[id].cancelTimer();
       known[id] = unknown(clock.now());
       if (isWatched) void checkInTurn(id);
     },
-    check(id) {
+    /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
+    check(id: string) {
       const running = checkHealth(id);
       const upstream = UPSTREAM_IDS.find((each) => each === id);
       if (running === null) return null;
       return (upstream === undefined ? running : noted(upstream, running)).then(isUp);
     },
-    tested(id, result) {
+    /** The owner's test of an upstream has ended. */
+    tested(id: UpstreamId, result: UpstreamTest) {
       const failure = result.ok ? null : result.reason;
       // Without a model, only the list of models was fetched.
       const isTest = !result.ok || result.model !== null;
@@ -134,16 +128,16 @@ export function createSightings(deps: SightingsDeps): Sightings {
   };
 }
 
-function unknown(since: number): Known {
+function unknown(since: number): CheckState {
   return { since, last: null, lastFailedAt: null, cancelTimer() {} };
 }
 
 /** What is known about an upstream besides the results of its requests. */
-export interface ChecksSeen extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
+export interface CheckFacts extends Pick<CheckState, 'since' | 'last' | 'lastFailedAt'> {
   readonly isVerified: boolean;
 }
 
-export function sightingOf(health: HealthRecord, seen: ChecksSeen): Sighting {
+export function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const { since, last } = seen;
   const servedAt = after(since, lastSuccessAt);
@@ -173,12 +167,12 @@ function after(since: number, at: number | null): number {
  * has listed its models all along.
  */
 function showsRecovery(
-  check: Seen,
+  check: CheckResult,
   {
     error,
     failedAt,
     lastFailedAt,
-  }: ChecksSeen & { readonly error: string; readonly failedAt: number },
+  }: CheckFacts & { readonly error: string; readonly failedAt: number },
 ): boolean {
   if (check.isTest || error === 'unreachable') return true;
   return lastFailedAt !== null && lastFailedAt >= failedAt;

@@ -7,9 +7,8 @@ import type {
   StatusReport,
   UpstreamReport,
 } from '#shared/status.ts';
-import type { Config } from '../../config/schema.ts';
+import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
-import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';

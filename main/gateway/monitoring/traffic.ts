@@ -9,40 +9,23 @@ export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as co
 export type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Counts since the start of the process, for metrics: a counter restored from disk would jump after a crash. */
-export interface TrafficCounts {
-  callEnded(call: EndedCall, money: CallMoney): void;
-  requestEnded(row: RequestRow): void;
-  view(): TrafficView;
-}
+export type TrafficCounts = ReturnType<typeof createTraffic>;
 
 export interface UpstreamTraffic {
   /** By the reason why they did not give the answer; `none` for those that did. */
-  readonly attempts: ReadonlyMap<string, number>;
-  readonly skips: ReadonlyMap<string, number>;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-  readonly estimatedTokens: number;
+  readonly attempts: Map<string, number>;
+  readonly skips: Map<string, number>;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  estimatedTokens: number;
   /** In billionths of the currency. */
-  readonly spentNano: number;
+  spentNano: number;
   readonly firstToken: Histogram;
   readonly perOutputToken: Histogram;
 }
 
-export interface TrafficView {
-  readonly outcomes: Readonly<Record<RequestOutcome, number>>;
-  readonly durations: Readonly<Record<RequestOutcome, Histogram>>;
-  readonly fallbacks: number;
-  readonly hedgesWon: number;
-  readonly hedgesLost: number;
-  readonly resumes: number;
-  /** What the tokens of `local` would have cost, in billionths of the currency. */
-  readonly savedNano: number;
-  readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
-  readonly byEndpoint: ReadonlyMap<string, number>;
-  /** By name of the key. */
-  readonly byKey: ReadonlyMap<string, KeyTraffic>;
-}
+export type TrafficView = ReturnType<TrafficCounts['view']>;
 
 export interface KeyTraffic {
   readonly requests: number;
@@ -61,22 +44,10 @@ const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
 
-type Counting = {
-  -readonly [Key in keyof UpstreamTraffic]: UpstreamTraffic[Key] extends ReadonlyMap<string, number>
-    ? Map<string, number>
-    : UpstreamTraffic[Key];
-};
-
-export function createTraffic(): TrafficCounts {
-  const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
-  const duration = () => createHistogram(DURATION_S);
-  const durations = {
-    ok: duration(),
-    client_error: duration(),
-    gateway_error: duration(),
-    aborted: duration(),
-  };
-  const upstreams = mapUpstreams((): Counting => ({
+export function createTraffic() {
+  const outcomes = byOutcome(() => 0);
+  const durations = byOutcome(() => createHistogram(DURATION_S));
+  const upstreams = mapUpstreams((): UpstreamTraffic => ({
     attempts: new Map(INITIAL_REASONS.map((reason) => [reason, 0])),
     skips: new Map(),
     inputTokens: 0,
@@ -92,7 +63,10 @@ export function createTraffic(): TrafficCounts {
   let [fallbacks, hedgesWon, hedgesLost, resumes, savedNano] = [0, 0, 0, 0, 0];
 
   return {
-    callEnded({ upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }, money) {
+    callEnded(
+      { upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }: EndedCall,
+      money: CallMoney,
+    ) {
       const at = upstreams[upstream];
       at.spentNano += money.spentNano;
       savedNano += money.savedNano;
@@ -110,7 +84,7 @@ export function createTraffic(): TrafficCounts {
       if (firstTokenMs !== null && tokens.output > 1)
         at.perOutputToken.observe(outputMs / 1000 / (tokens.output - 1));
     },
-    requestEnded(row) {
+    requestEnded(row: RequestRow) {
       const outcome = outcomeOf(row);
       outcomes[outcome] += 1;
       durations[outcome].observe((row.endMs ?? 0) / 1000);
@@ -127,12 +101,18 @@ export function createTraffic(): TrafficCounts {
       hedgesWon,
       hedgesLost,
       resumes,
+      /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
       upstreams,
       byEndpoint,
+      /** By name of the key. */
       byKey,
     }),
   };
+}
+
+function byOutcome<T>(make: () => T): Record<RequestOutcome, T> {
+  return { ok: make(), client_error: make(), gateway_error: make(), aborted: make() };
 }
 
 function increment(counts: Map<string, number>, key: string): void {
@@ -175,25 +155,20 @@ function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string]
 }
 
 /** Counts of values up to each bound, as in Prometheus. */
-export interface Histogram {
-  readonly bounds: readonly number[];
-  observe(value: number): void;
-  /** The number of values up to each bound, and last that of all values. */
-  cumulative(): readonly number[];
-  sum(): number;
-}
+export type Histogram = ReturnType<typeof createHistogram>;
 
-function createHistogram(bounds: readonly number[]): Histogram {
+function createHistogram(bounds: readonly number[]) {
   const counts = Array.from({ length: bounds.length + 1 }, () => 0);
   let sum = 0;
   return {
     bounds,
-    observe(value) {
+    observe(value: number) {
       let at = 0;
       while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
       counts[at] = (counts[at] ?? 0) + 1;
       sum += value;
     },
+    /** The number of values up to each bound, and last that of all values. */
     cumulative() {
       let total = 0;
       return counts.map((count) => (total += count));

@@ -1,11 +1,11 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { WARNED_SHARE } from '#shared/usage.ts';
 import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
-import { createPeriodSums, type Period, PERIODS, type PeriodSum } from './period-sums.ts';
-import type { UsageBefore } from './messages.ts';
+import type { PeriodSum, UsageBefore } from './messages.ts';
 
 /** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
 export interface BudgetAt {
@@ -17,32 +17,19 @@ export interface BudgetAt {
 }
 
 /** What upstreams have cost in the current day and month, and what they may cost. */
-export interface Budgets {
-  /** Adds the cost of a call of the upstream. */
-  spent(id: UpstreamId, nano: number): void;
-  /** Whether a budget that `config` sets for the upstream is used up. */
-  isSpent(id: UpstreamId, config: Config): boolean;
-  /** The budgets that are set. */
-  of(id: UpstreamId): readonly BudgetAt[];
-  /** The budget with the largest share spent; null if none is set. */
-  at(id: UpstreamId): BudgetAt | null;
-}
+export type Budgets = ReturnType<typeof createBudgets>;
 
 export function createBudgets(
   before: readonly PeriodSum[],
-  {
-    clock,
-    config,
-    log,
-    changed,
-  }: {
+  deps: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly log: Log;
     /** Called when a budget is used up, or nearly. */
     readonly changed: () => void;
   },
-): Budgets {
+) {
+  const { clock, config, log, changed } = deps;
   const sums = createPeriodSums(clock, before);
 
   function budgetsOf(id: UpstreamId, settings = config()): readonly BudgetAt[] {
@@ -66,14 +53,18 @@ export function createBudgets(
   }
 
   return {
-    spent(id, nano) {
+    /** Adds the cost of a call of the upstream. */
+    spent(id: UpstreamId, nano: number) {
       if (nano === 0) return;
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id, settings) => budgetsOf(id, settings).some(isUsedUp),
-    of: (id) => budgetsOf(id),
-    at: (id) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
+    /** Whether a budget that `config` sets for the upstream is used up. */
+    isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
+    /** The budgets that are set. */
+    of: (id: UpstreamId) => budgetsOf(id),
+    /** The budget with the largest share spent; null if none is set. */
+    at: (id: UpstreamId) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
   };
 }
 
@@ -101,30 +92,18 @@ export interface KeyLimitAt {
 }
 
 /** What the keys of apps have used in the current day and month, and what they may use. Counted by key name. */
-export interface KeyLimits {
-  /** A request with the key begins. */
-  requested(key: string | null): void;
-  /** Adds the tokens of a call for the key. */
-  used(key: string | null, tokens: number): void;
-  /** The key's limits. */
-  of(key: string): readonly KeyLimitAt[];
-  /** The limit that the key has reached, of several the one that resets last; null if it may call. */
-  reached(key: string | null): KeyLimitAt | null;
-}
+export type KeyLimits = ReturnType<typeof createKeyLimits>;
 
 export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
-  {
-    clock,
-    limitsOf,
-    log,
-  }: {
+  deps: {
     readonly clock: Clock;
     /** Null if the key has no limit. */
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },
-): KeyLimits {
+) {
+  const { clock, limitsOf, log } = deps;
   // Counted for keys without a limit, too: a limit that is set later counts from the beginning of its period.
   const sums = {
     requests: createPeriodSums(clock, keyRequests),
@@ -157,10 +136,14 @@ export function createKeyLimits(
   }
 
   return {
-    requested: (key) => count('requests', key, 1),
-    used: (key, tokens) => count('tokens', key, tokens),
+    /** A request with the key begins. */
+    requested: (key: string | null) => count('requests', key, 1),
+    /** Adds the tokens of a call for the key. */
+    used: (key: string | null, tokens: number) => count('tokens', key, tokens),
+    /** The key's limits. */
     of: at,
-    reached(key) {
+    /** The limit that the key has reached, of several the one that resets last; null if it may call. */
+    reached(key: string | null) {
       if (key === null) return null;
       const over = at(key).filter(({ used, limit }) => used >= limit);
       return over.toSorted((a, b) => a.until - b.until).at(-1) ?? null;
@@ -173,4 +156,62 @@ function passedBy(amount: number, used: number, limit: number): 'limit' | 'share
   const passes = (mark: number) => used >= mark && used - amount < mark;
   if (passes(limit)) return 'limit';
   return passes(WARNED_SHARE * limit) ? 'share' : null;
+}
+
+const PERIODS = ['day', 'month'] as const;
+
+type Period = (typeof PERIODS)[number];
+
+const START_OF = { day: dayOf, month: monthOf } as const;
+/** Leads from the start of a period to some time in the next one. */
+const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
+
+/** A sum for each name, over the current day and the current month by this machine's clock. */
+function createPeriodSums(clock: Clock, before: readonly PeriodSum[]) {
+  const sums = new Map(before.map(({ name, day, month }) => [name, { day, month }]));
+  let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
+
+  /** Most calls end here: a month ends together with a day. */
+  function isCurrent(): boolean {
+    const now = clock.now();
+    return now >= current.day.from && now < current.day.to;
+  }
+
+  function renew(): void {
+    if (isCurrent()) return;
+    const now = clock.now();
+    const next = { day: boundsAt('day', now), month: boundsAt('month', now) };
+    for (const period of PERIODS) {
+      if (next[period].from === current[period].from) continue;
+      for (const sum of sums.values()) sum[period] = 0;
+    }
+    current = next;
+  }
+
+  return {
+    add(name: string, amount: number) {
+      renew();
+      const sum = sums.get(name);
+      if (sum === undefined) {
+        sums.set(name, { day: amount, month: amount });
+        return;
+      }
+      sum.day += amount;
+      sum.month += amount;
+    },
+    of(name: string, period: Period) {
+      renew();
+      return sums.get(name)?.[period] ?? 0;
+    },
+    /** When the next period begins, in wall-clock milliseconds. */
+    endsAt(period: Period) {
+      renew();
+      return current[period].to;
+    },
+  };
+}
+
+function boundsAt(period: Period, now: number): { readonly from: number; readonly to: number } {
+  const from = START_OF[period](now);
+  return { from, to: START_OF[period](from + LATER_MS[period]) };
 }

@@ -1,7 +1,6 @@
 import type { MachineFigures, UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type { PeriodSum } from './period-sums.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -59,6 +58,13 @@ interface PartRow {
 interface KeyRow {
   readonly key: string;
   readonly figures: UsageFigures;
+}
+
+/** A sum over the current day and the current month, by this machine's clock. */
+export interface PeriodSum {
+  readonly name: string;
+  readonly day: number;
+  readonly month: number;
 }
 
 /** The sums of the current day and month at the start. */

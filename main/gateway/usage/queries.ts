@@ -1,29 +1,22 @@
 import type { Database } from 'better-sqlite3';
+import type { RequestRow } from '#shared/live.ts';
+import { machinesIn } from '#shared/machine-names.ts';
+import { countsOf, FACETS, facetsOf, matchesFilter } from '#shared/request-filter.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import {
   FIGURE_NAMES,
+  type HistoryRange,
   MACHINE_FIGURES,
   type MachineFigures,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { dayOf } from '../../platform/dates.ts';
-import type { HistoryQuery, HistoryRows, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
-import type { PeriodSum } from './period-sums.ts';
-import { HOUR_MS } from './spans.ts';
+import { dayOf, monthOf } from '../../platform/dates.ts';
+import type { HistoryQuery, PeriodSum, UsageSpan, UsageWrite } from './messages.ts';
 import { NO_USAGE, type UsagePlace } from './tally.ts';
 
-export interface UsageQueries {
-  write(write: UsageWrite): void;
-  history(query: HistoryQuery): HistoryRows;
-  /** Newest first, as JSON. */
-  rows(limit: number): readonly string[];
-  /** As JSON; null if it is not stored. */
-  row(id: string): string | null;
-  /** The sums since these times. */
-  before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
-  /** Deletes rows that are too old, and the oldest beyond the limits. */
-  prune(nowMs: number): void;
-}
+export type UsageQueries = ReturnType<typeof createUsageQueries>;
 
+export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** How long rows of each span are kept. */
@@ -89,7 +82,7 @@ function machineQuery(db: Database) {
     machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
 }
 
-export function createUsageQueries(db: Database): UsageQueries {
+export function createUsageQueries(db: Database) {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
      VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
@@ -147,8 +140,8 @@ export function createUsageQueries(db: Database): UsageQueries {
   });
 
   return {
-    write: (each) => write.immediate(each),
-    history: ({ span, from, groupMs, dayFrom, monthFrom }) => ({
+    write: (each: UsageWrite) => write.immediate(each),
+    history: ({ span, from, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
         .all({ span, from, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
@@ -160,14 +153,18 @@ export function createUsageQueries(db: Database): UsageQueries {
       today: since.get(dayFrom) ?? NO_USAGE,
       thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
+    /** Newest first, as JSON. */
     rows: requests.rows,
+    /** As JSON; null if it is not stored. */
     row: requests.row,
-    before: (from) => ({
+    /** The sums since these times. */
+    before: (from: { readonly dayFrom: number; readonly monthFrom: number }) => ({
       spent: spent.all(from),
       keyRequests: keyRequests.all(from),
       keyTokens: keyTokens.all(from),
     }),
-    prune: (nowMs) => prune.immediate(nowMs),
+    /** Deletes rows that are too old, and the oldest beyond the limits. */
+    prune: (nowMs: number) => prune.immediate(nowMs),
   };
 }
 
@@ -175,3 +172,53 @@ type MachineRow = { readonly at: number; readonly machine: string } & MachineFig
 
 /** Figures with the columns that identify what they belong to. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;
+
+interface Steps {
+  readonly span: UsageSpan;
+  readonly stepMs: number;
+  /** Rows are summed over steps of this length; not days, which may have 23 or 25 hours. */
+  readonly groupMs: number;
+  readonly from: (now: number) => number;
+}
+
+/** The start of the first of `steps`, of which the last is the current one. */
+const back = (stepMs: number, steps: number) => (now: number) =>
+  now - (now % stepMs) - (steps - 1) * stepMs;
+
+const STEPS: Readonly<Record<HistoryRange, Steps>> = {
+  hour: { span: 'minute', stepMs: 60_000, groupMs: 60_000, from: back(60_000, 60) },
+  day: { span: 'minute', stepMs: 900_000, groupMs: 900_000, from: back(900_000, 96) },
+  week: { span: 'hour', stepMs: HOUR_MS, groupMs: HOUR_MS, from: back(HOUR_MS, 168) },
+  month: {
+    span: 'day',
+    stepMs: DAY_MS,
+    groupMs: 1,
+    from: (now) => dayOf(now, -29),
+  },
+};
+
+export function queryOf(range: HistoryRange, now: number): HistoryQuery {
+  const { from, ...steps } = STEPS[range];
+  return { ...steps, from: from(now), dayFrom: dayOf(now), monthFrom: monthOf(now) };
+}
+
+/** Callers choose model names, so there may be any number; a longer list to choose from helps nobody. */
+const MAX_VALUES = 200;
+
+/** The requested page of `rows`, which are requests that have ended, newest first. */
+export function pageOf(
+  rows: readonly RequestRow[],
+  { filter, by, before, limit }: RequestsWanted,
+): RequestPage {
+  const facets = facetsOf(rows, filter, by);
+  const shortened = FACETS.map((facet) => [facet, facets[facet].slice(0, MAX_VALUES)]);
+  const matching = rows.filter(
+    (row) => row.startedAt <= (before ?? Infinity) && matchesFilter(row, filter, by),
+  );
+  return {
+    data: matching.toSorted((a, b) => b.startedAt - a.startedAt).slice(0, limit),
+    counts: countsOf(rows, by),
+    facets: Object.fromEntries(shortened) as RequestPage['facets'],
+    machines: machinesIn(rows),
+  };
+}

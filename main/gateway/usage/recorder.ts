@@ -1,17 +1,22 @@
-import { type UpstreamId, HOSTED_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type { HistoryRange, Tokens, UsageFigures, UsageHistory } from '#shared/usage.ts';
+import type { RequestsWanted } from '#shared/request-page.ts';
+import type {
+  HistoryMachine,
+  HistoryPoint,
+  HistoryRange,
+  Tokens,
+  UsageFigures,
+  UsageHistory,
+} from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets, KeyLimits } from './limits.ts';
-import { reportOf } from './history-report.ts';
-import type { HistoryRows } from './messages.ts';
-import { MAX_REQUESTS } from './queries.ts';
-import { queryOf } from './spans.ts';
+import type { HistoryQuery, HistoryRows } from './messages.ts';
+import { MAX_REQUESTS, queryOf } from './queries.ts';
 import type { UsageStore } from './store.ts';
-import { createTally, minuteOf, NO_USAGE } from './tally.ts';
+import { createTally, minuteOf, NO_USAGE, type UsagePlace } from './tally.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
@@ -40,37 +45,21 @@ export interface EndedCall {
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
 
 /** Counts usage and passes it to the store. */
-export interface UsageRecorder {
-  requested(key: string | null): void;
-  /** Returns what it cost. */
-  callEnded(call: EndedCall): CallMoney;
-  /** `atMs`: the time of the end, in wall-clock milliseconds. */
-  requestEnded(row: RequestRow, atMs: number): void;
-  history(range: HistoryRange): Promise<UsageHistory>;
-  /** Null if none are stored or they cannot be read. */
-  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
-  request(id: string): Promise<RequestRow | null>;
-  /** Writes what was counted; to be called once no request is running. */
-  close(): Promise<void>;
-}
+export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
 const WRITE_DELAY_MS = 500;
 
 export function createUsageRecorder(
   store: UsageStore,
-  {
-    clock,
-    config,
-    budgets,
-    keyLimits,
-  }: {
+  deps: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
   },
-): UsageRecorder {
+) {
+  const { clock, config, budgets, keyLimits } = deps;
   const tally = createTally();
   const buffered = createRowBuffer();
   let cancelTimer: (() => void) | null = null;
@@ -90,8 +79,9 @@ export function createUsageRecorder(
   }
 
   return {
-    requested: (key) => keyLimits.requested(key),
-    callEnded(call) {
+    requested: (key: string | null) => keyLimits.requested(key),
+    /** Returns what it cost. */
+    callEnded(call: EndedCall) {
       const used = figuresOf(call, config());
       const { upstream, provider, model, key } = call;
       const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
@@ -103,14 +93,15 @@ export function createUsageRecorder(
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
-    requestEnded(row, atMs) {
+    /** `atMs`: the time of the end, in wall-clock milliseconds. */
+    requestEnded(row: RequestRow, atMs: number) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const fallbacks = Number(row.fallbackReason !== 'none');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
       buffered.add(row);
     },
-    async history(range) {
+    async history(range: HistoryRange) {
       write();
       const now = clock.now();
       const query = queryOf(range, now);
@@ -118,14 +109,16 @@ export function createUsageRecorder(
       const { currency } = config().gateway;
       return { range, to: now, ...reportOf(found, query), currency, problem: store.problem };
     },
-    requests(wanted) {
+    /** Null if none are stored or they cannot be read. */
+    requests(wanted: RequestsWanted) {
       write();
       return store.requests(wanted);
     },
-    request(id) {
+    request(id: string) {
       write();
       return store.request(id);
     },
+    /** Writes what was counted; to be called once no request is running. */
     close() {
       write();
       return store.close();
@@ -164,17 +157,10 @@ function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   return rows.filter((row) => kept.has(row));
 }
 
-interface UsagePlace {
-  readonly upstream: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly key: string;
-}
-
-type Count = readonly [place: UsagePlace, figures: Partial<UsageFigures>];
+type Count = readonly [place: Omit<UsagePlace, 'at'>, figures: Partial<UsageFigures>];
 
 /** The place of a request as its caller sees it, whichever upstreams were called. */
-const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
+const ALL = { upstream: '', provider: '', model: '', key: '' };
 
 /** One count for all keys together, and one for the request's own key. */
 function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Count[] {
@@ -242,4 +228,51 @@ function costNano({ input, output, cached }: Tokens, price: Price): number {
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;
   return Math.round(sum * 1000);
+}
+
+/** The query results in the form of the report. */
+export function reportOf(
+  found: HistoryRows,
+  { from, stepMs }: HistoryQuery,
+): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
+  return {
+    from,
+    stepMs,
+    points: pointsOf(found),
+    machines: machinesOf(found),
+    parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
+      isUpstreamId(upstream)
+        ? [{ upstream, provider: provider || null, model: model || null, figures }]
+        : [],
+    ),
+    keys: found.keys,
+    today: found.today,
+    thisMonth: found.thisMonth,
+  };
+}
+
+function machinesOf({ machines }: HistoryRows): readonly HistoryMachine[] {
+  const byMachine = Object.entries(Object.groupBy(machines, ({ provider }) => provider));
+  const callsOf = ([provider, rows = []]: (typeof byMachine)[number]) =>
+    provider === '' ? -1 : rows.reduce((sum, { figures }) => sum + figures.calls, 0);
+  return byMachine
+    .toSorted((a, b) => callsOf(b) - callsOf(a))
+    .map(([provider, rows = []]) => ({
+      provider: provider || null,
+      points: rows.map(({ at, figures }) => ({ at, figures })),
+    }));
+}
+
+function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
+  const byTime = new Map<number, HistoryPoint>();
+  for (const { at, upstream, figures } of points) {
+    const point = byTime.get(at) ?? { at, figures: NO_USAGE, upstreams: {} };
+    byTime.set(
+      at,
+      upstream === ''
+        ? { ...point, figures }
+        : { ...point, upstreams: { ...point.upstreams, [upstream]: figures } },
+    );
+  }
+  return [...byTime.values()];
 }

@@ -44,13 +44,7 @@ const MAX_PLACES = 1000;
 const OTHERS = 'others';
 
 /** Sums what has happened since the last write. Sums are updated in place, because each request adds three times. */
-export interface Tally {
-  add(place: UsagePlace, figures: Partial<UsageFigures>): void;
-  /** Everything added since the last call; resets the counts. */
-  take(): readonly Increment[];
-}
-
-export function createTally(): Tally {
+export function createTally() {
   let increments = new Map<string, Counted>();
 
   function countedAt(given: UsagePlace): Counted {
@@ -63,10 +57,11 @@ export function createTally(): Tally {
   }
 
   return {
-    add(place, added) {
+    add(place: UsagePlace, added: Partial<UsageFigures>) {
       const { figures } = countedAt(place);
       for (const name of FIGURE_NAMES) figures[name] += added[name] ?? 0;
     },
+    /** Everything added since the last call; resets the counts. */
     take() {
       const taken = [...increments.values()];
       increments = new Map();

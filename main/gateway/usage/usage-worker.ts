@@ -10,9 +10,7 @@ import {
   type UsageReply,
   type UsageWorkerData,
 } from './messages.ts';
-import { createUsageQueries, MAX_REQUESTS, type UsageQueries } from './queries.ts';
-import { pageOf } from './request-pages.ts';
-import { HOUR_MS } from './spans.ts';
+import { createUsageQueries, HOUR_MS, MAX_REQUESTS, pageOf, type UsageQueries } from './queries.ts';
 
 /* The thread of the usage database, so that no query and no slow disk can block the gateway. */
 

@@ -3,14 +3,12 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   createHostActivity,
+  idleOfSessions,
   parseHidIdleMs,
   parsePmset,
-} from '../../../main/agent/availability/host-activity.ts';
-import {
-  idleOfSessions,
   parseSessionIds,
   parseSessions,
-} from '../../../main/agent/availability/linux.ts';
+} from '../../../main/agent/availability/host-activity.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseAmdSmiMetric, parseRocmSmi } from '../../../main/agent/telemetry/amd-json.ts';
-import { createAmdCollector } from '../../../main/agent/telemetry/amd.ts';
+import {
+  createAmdCollector,
+  parseAmdSmiMetric,
+  parseRocmSmi,
+} from '../../../main/agent/telemetry/amd.ts';
 import { parseIoreg } from '../../../main/agent/telemetry/apple.ts';
 import {
   type GpuCollector,
@@ -11,7 +14,7 @@ import {
   readingsText,
   UNREAD,
 } from '../../../main/agent/telemetry/gpu-device.ts';
-import { mergedReading } from '../../../main/agent/telemetry/gpus.ts';
+import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
 import { createIntelCollector, parseXpuSmi } from '../../../main/agent/telemetry/intel.ts';
 import { createPollCollector } from '../../../main/agent/telemetry/poll.ts';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';

@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Language, Parser, type Node } from 'web-tree-sitter';
-import { windowsLine } from '../../../main/gateway/install/line.ts';
-import { windowsInstaller } from '../../../main/gateway/install/windows.ts';
+import { windowsInstaller, windowsLine } from '../../../main/gateway/install/scripts.ts';
 
 // No PowerShell runs here; a grammar of it reads what it would run.
 

@@ -1,7 +1,14 @@
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
-import { idsOf, type EngineModel, modelList } from './models.ts';
-import { type Ask, type EngineAnswer, healthOf, isOk } from './probe.ts';
+import {
+  type Ask,
+  type EngineAnswer,
+  type EngineModel,
+  healthOf,
+  idsOf,
+  isOk,
+  modelList,
+} from './probe.ts';
 
 /** How one kind of engine is recognised and read. */
 export interface Engine {

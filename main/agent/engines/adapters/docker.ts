@@ -1,6 +1,6 @@
 import { listOf } from '../../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
-import { idsIn, modelList } from './models.ts';
+import { idsIn, modelList } from './probe.ts';
 
 const LIST_PATH = '/engines/v1/models';
 

@@ -1,7 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { idsOf, modelList } from './models.ts';
-import type { Ask } from './probe.ts';
+import { type Ask, idsOf, modelList } from './probe.ts';
 
 /** Jan's server: its list names running sessions with the owner `user`; its API description names Jan. */
 export const jan: Engine = {

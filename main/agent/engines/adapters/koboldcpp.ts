@@ -1,7 +1,7 @@
 import { memberOf, numberOf } from '../../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { tpsReport } from './metrics.ts';
-import { idsOf, modelList } from './models.ts';
+import { idsOf, modelList } from './probe.ts';
 
 /** KoboldCpp imitates OpenAI and Ollama besides its own API, so it is recognised by its own version route. */
 export const koboldCpp: Engine = {

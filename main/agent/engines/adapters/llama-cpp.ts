@@ -1,7 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
-import { healthOf } from './probe.ts';
-import { idsOf, type EngineModel, modelList } from './models.ts';
+import { type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
 
 /** llama.cpp's server names itself in each response, even while loading. `/slots` is not read: it shows prompts. */
 export const llamaCpp: Engine = {

@@ -1,7 +1,6 @@
 import { listOf, memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { idsIn, modelList } from './models.ts';
-import { type Ask, isOk } from './probe.ts';
+import { type Ask, idsIn, isOk, modelList } from './probe.ts';
 
 /** LM Studio answers 200 to every path it does not know, so only the body counts. */
 export const lmStudio: Engine = {

@@ -1,7 +1,6 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { idsIn, idsOf, modelList } from './models.ts';
-import { type Ask, isOk } from './probe.ts';
+import { type Ask, idsIn, idsOf, isOk, modelList } from './probe.ts';
 
 const OWNERS = ['vllm-mlx', 'omlx'];
 

@@ -1,6 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
-import { idsIn } from './models.ts';
+import { idsIn } from './probe.ts';
 
 /** Ollama is recognised by its greeting and its version. Others imitate its API, but not both. */
 export const ollama: Engine = {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
-import { parseJson } from '../../../platform/json.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
 
 export interface EngineAddress {
@@ -27,7 +27,7 @@ export interface EngineAnswer {
 /** Sends a GET to one engine; each path is requested once per round. */
 export type Ask = (path: string) => Promise<EngineAnswer>;
 
-export interface Asking {
+interface Asking {
   readonly ask: Ask;
   /** Whether a request could not be sent because this process has no file descriptor left. */
   readonly isExhausted: () => boolean;
@@ -95,4 +95,61 @@ export function healthOf(answer: EngineAnswer): EngineHealth {
   if (code === 401 || code === 403) return { status: 'unauthorized', code };
   // llama.cpp explains its 503; SGLang and TGI answer a bare one while they start.
   return { status: code === 503 ? 'loading' : 'error', code };
+}
+
+/** One entry of an OpenAI model list, with what engines add to it. */
+export interface EngineModel {
+  readonly id: string;
+  readonly ownedBy: string;
+  /** vLLM: the model's hub id or path. */
+  readonly root: string | null;
+  readonly entry: unknown;
+}
+
+/** Limits of the registry for one machine. */
+const MAX_MODELS = 512;
+const MAX_ID_CHARS = 1024;
+
+/** Null if the answer is not a model list. */
+export function modelList(answer: EngineAnswer): readonly EngineModel[] | null {
+  if (!isOk(answer)) return null;
+  const data = memberOf(answer.json, 'data');
+  if (!Array.isArray(data)) return null;
+  return listOf(data)
+    .slice(0, MAX_MODELS)
+    .flatMap((entry) => {
+      const id = textOf(memberOf(entry, 'id'));
+      if (id === null || id.length > MAX_ID_CHARS) return [];
+      const ownedBy = textOf(memberOf(entry, 'owned_by')) ?? '';
+      return [{ id, ownedBy, root: textOf(memberOf(entry, 'root')), entry }];
+    });
+}
+
+/** Ids of a list in an engine's own format, each under the path `key`. */
+export function idsIn(list: unknown, ...key: readonly string[]): readonly string[] {
+  return listOf(list)
+    .slice(0, MAX_MODELS)
+    .map((entry) => textOf(memberOf(entry, ...key)))
+    .filter((id) => id !== null)
+    .filter((id) => id.length <= MAX_ID_CHARS);
+}
+
+export function idsOf(models: readonly EngineModel[] | null): readonly string[] {
+  return (models ?? []).map(({ id }) => id);
+}
+
+const HUB_ID = /^[\w.-]+\/[\w.-]+(:[\w.-]+)?$/;
+const HUB_CACHE = /(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)/;
+
+/**
+ * The part of a model's location that may be shown. Paths reveal something about a machine and its owner, so only the
+ * last part of a path is kept, or the hub id if the path is in the hub's cache.
+ */
+export function shownLocation(location: string): string | null {
+  const [, owner, name] = HUB_CACHE.exec(location) ?? [];
+  if (owner !== undefined && name !== undefined) return `${owner}/${name}`;
+  const isFile = /\.(gguf|safetensors|bin|llamafile)$/i.test(location);
+  if (HUB_ID.test(location) && !isFile && !/^\.{1,2}\//.test(location)) return location;
+  const parts = location.split(/[/\\]/).filter((part) => part !== '');
+  return parts.at(-1) ?? null;
 }

@@ -1,6 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
-import { idsOf, modelList } from './models.ts';
+import { idsOf, modelList } from './probe.ts';
 
 const INFO_PATH = '/get_model_info';
 

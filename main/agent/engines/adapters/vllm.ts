@@ -1,7 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
-import { idsOf, modelList } from './models.ts';
-import { isOk } from './probe.ts';
+import { idsOf, isOk, modelList } from './probe.ts';
 
 /** vLLM sets `owned_by`; version and metrics need no API key. */
 export const vllm: Engine = {

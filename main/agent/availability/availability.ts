@@ -1,0 +1,256 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { createStateFile } from '../../platform/state-file.ts';
+import type { Inference } from '../server/inference.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+import type { HostActivity } from './host-activity.ts';
+import {
+  type GpuPhase,
+  gpuPhaseAfter,
+  type Observation,
+  OWNER_RULES,
+  type OwnerRuleKey,
+  type OwnerRules,
+  type Sense,
+  SENSES,
+  type Signals,
+} from './rules.ts';
+
+/** The mode that the owner wants; rules can pause the machine only while it is `on`. */
+export type OwnerWish =
+  | 'on'
+  /** At once: running requests are ended. */
+  | 'paused'
+  /** Running requests may finish. */
+  | 'drained';
+
+/** The mode that the owner wants, and which rules hold at the moment. */
+export interface OwnerState {
+  readonly wish: OwnerWish;
+  readonly holding: readonly OwnerRuleKey[];
+  /** Rules that the owner has overridden, each until it no longer holds. */
+  readonly overruled: readonly OwnerRuleKey[];
+  readonly gpuPhase: GpuPhase;
+}
+
+/** Before the owner has chosen a mode, and before the first observation. */
+export const INITIAL_STATE: OwnerState = {
+  wish: 'on',
+  holding: [],
+  overruled: [],
+  gpuPhase: null,
+};
+
+/** The state after an observation of the machine, by the rules as they are set now. */
+export function afterObservation(
+  state: OwnerState,
+  rules: OwnerRules,
+  seen: Observation,
+): OwnerState {
+  const gpuPhase = gpuPhaseAfter(state.gpuPhase, seen);
+  const holding = OWNER_RULES.filter((rule) =>
+    rule.holds(rules, seen, { held: state.holding.includes(rule.key), gpuPhase }),
+  ).map(({ key }) => key);
+  const overruled = state.overruled.filter((key) => holding.includes(key));
+  return { ...state, holding, overruled, gpuPhase };
+}
+
+/** The state after the owner has chosen a mode; `on` overrides the rules that hold at this moment. */
+export function afterWish(state: OwnerState, wish: OwnerWish): OwnerState {
+  return { ...state, wish, overruled: wish === 'on' ? state.holding : [] };
+}
+
+/** How the machine serves, and why. */
+export interface OwnerMode {
+  readonly mode: 'on' | 'paused' | 'draining';
+  /** Human-readable, the most important first; none while the machine is on. */
+  readonly reasons: readonly string[];
+}
+
+/** The mode in this state while `inFlight` requests run. */
+export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
+  if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
+  const ending = inFlight > 0 ? 'draining' : 'paused';
+  if (state.wish === 'drained') {
+    return {
+      mode: ending,
+      reasons: ['Its owner lets running requests finish and takes no new ones.'],
+    };
+  }
+  const causes = OWNER_RULES.filter(
+    ({ key }) => state.holding.includes(key) && !state.overruled.includes(key),
+  );
+  if (causes.length === 0) return { mode: 'on', reasons: [] };
+  return { mode: ending, reasons: causes.map((rule) => rule.says(rules)) };
+}
+
+/**
+ * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
+ * settings.
+ */
+export type Availability = ReturnType<typeof createAvailability>;
+
+interface AvailabilityDeps {
+  readonly dataDirectory: string;
+  /** From the current settings. */
+  readonly rules: () => OwnerRules;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
+export function createAvailability(deps: AvailabilityDeps, changed: () => void) {
+  const { dataDirectory, rules } = deps;
+  let state = INITIAL_STATE;
+  const file = createOwnerFile(dataDirectory, () => state.wish, deps);
+  state = { ...INITIAL_STATE, wish: file.load() };
+
+  function set(next: OwnerState): void {
+    const shown = ({ wish, holding, overruled }: OwnerState) =>
+      JSON.stringify([wish, holding, overruled]);
+    const hasChanged = shown(state) !== shown(next);
+    state = next;
+    if (hasChanged) changed();
+  }
+
+  return {
+    wish: () => state.wish,
+    rules,
+    mode: (inFlight: number) => modeOf(state, rules(), inFlight),
+    /** Resolves once it is on disk. */
+    setWish(wish: OwnerWish) {
+      set(afterWish(state, wish));
+      return file.save();
+    },
+    look: (seen: Observation) => set(afterObservation(state, rules(), seen)),
+  };
+}
+
+/** Earlier versions also saved rules here, which nobody could set; rules are settings now. */
+const fileSchema = z.object({
+  version: z.literal(1),
+  wish: z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerWish>,
+});
+
+const FILE = 'agent-owner.json';
+
+function createOwnerFile(
+  directory: string,
+  wish: () => OwnerWish,
+  edges: { readonly clock: Clock; readonly log: Log },
+) {
+  const content = () => ({ version: 1, wish: wish() });
+  const file = createStateFile(join(directory, FILE), content, edges);
+  return {
+    /** `on` if nothing readable was saved. */
+    load: () => fileSchema.safeParse(file.load()).data?.wish ?? 'on',
+    /** Resolves once the value of `wish` is on disk, or the write has failed and that is logged. */
+    save() {
+      file.changed();
+      return file.flush();
+    },
+  };
+}
+
+/** Evaluates the owner's rules on the signals of this machine. */
+export type AvailabilityMonitor = ReturnType<typeof createAvailabilityMonitor>;
+
+interface AvailabilityMonitorDeps {
+  readonly clock: Clock;
+  readonly telemetry: TelemetryWatch;
+  readonly hostActivity: HostActivity;
+  readonly availability: Availability;
+  readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
+}
+
+/** A GPU reading is up to this old, so it may still show our own work after that has ended. */
+const READING_AGE_MAX_MS = 20_000;
+
+export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps) {
+  const { clock, telemetry, hostActivity, availability, inference } = deps;
+  const stopping = new AbortController();
+  const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
+
+  function signalOf(sense: Sense<unknown>): Signal {
+    if (sense.kind === 'host') {
+      const read = (signal: AbortSignal) => sense.read(hostActivity, signal);
+      return createPolledSignal(read, stopping.signal, judge);
+    }
+    return {
+      last() {
+        const { state, devices } = telemetry.read().gpus;
+        return sense.read(devices) ?? (state === 'starting' ? undefined : null);
+      },
+      poll() {},
+    };
+  }
+
+  function judge(): void {
+    const ended = inference.lastEndedTicks();
+    const isWarm = ended !== null && clock.ticks() - ended < READING_AGE_MAX_MS;
+    const known = Object.fromEntries(
+      [...signals].map(([name, each]) => [name, each.last() ?? null]),
+    );
+    availability.look({
+      // Each of SENSES has one value, from its own reader.
+      ...(known as unknown as Signals),
+      isServing: inference.inFlight() > 0 || isWarm,
+      ticks: clock.ticks(),
+    });
+  }
+
+  return {
+    /** Reads every signal once, to find out which rules can be evaluated here. */
+    start() {
+      judge();
+      for (const signal of signals.values()) signal.poll();
+    },
+    /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
+    look() {
+      const rules = availability.rules();
+      judge();
+      for (const rule of OWNER_RULES) if (rule.isSet(rules)) signals.get(rule.senses)?.poll();
+    },
+    /** Rules whose signal this machine does not report, active or not. */
+    unjudgeable: () =>
+      OWNER_RULES.filter(({ senses }) => signals.get(senses)?.last() === null).map(
+        ({ key }) => key,
+      ),
+    stop: () => stopping.abort(),
+  };
+}
+
+interface Signal {
+  /** The last reading: null if the machine does not report the signal, undefined before the first. */
+  last(): unknown;
+  /** Starts a reading unless one is in progress; does nothing for signals that are read anyway. */
+  poll(): void;
+}
+
+/** A signal of the host, with at most one read in flight; `onRead` is called after each read until `signal` aborts. */
+function createPolledSignal(
+  read: (signal: AbortSignal) => Promise<unknown>,
+  signal: AbortSignal,
+  onRead: () => void,
+): Signal {
+  let last: unknown;
+  let isReading = false;
+
+  async function poll(): Promise<void> {
+    isReading = true;
+    const value = await read(signal);
+    isReading = false;
+    if (signal.aborted) return;
+    last = value;
+    onRead();
+  }
+
+  return {
+    last: () => last,
+    poll() {
+      if (!isReading && !signal.aborted) void poll();
+    },
+  };
+}

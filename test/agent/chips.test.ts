@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { chipFacts, CHIPS, normalised } from '../../main/agent/chips.ts';
+
+const hints = { memoryMb: null, gpuCores: null, computeCapability: null };
+
+test.each(CHIPS.map((chip) => [chip.name, chip] as const))(
+  '%s has a source and figures that a chip can have',
+  (_name, { source, bandwidthGbs, gpuCores, family }) => {
+    expect(source).toMatch(/^(NVIDIA|AMD|Intel|Apple)\b.{10,}/);
+    expect(family).not.toBe('');
+    expect(bandwidthGbs ?? 100).toSatisfy((gbs: number) => gbs >= 60 && gbs <= 20_000);
+    expect(gpuCores ?? 8).toSatisfy((cores: number) => cores >= 7 && cores <= 30_000);
+  },
+);
+
+test('chips of one name differ in what tells them apart', () => {
+  const keys = CHIPS.map((chip) => {
+    const alike = CHIPS.filter(({ name }) => normalised(name) === normalised(chip.name));
+    return alike.length === 1
+      ? normalised(chip.name)
+      : `${normalised(chip.name)} ${chip.memoryGb ?? chip.gpuCores}`;
+  });
+  expect(new Set(keys).size).toBe(CHIPS.length);
+});
+
+test.each([
+  ['NVIDIA GeForce RTX 4090', 'Ada Lovelace', 1008],
+  ['GeForce RTX 4090', 'Ada Lovelace', 1008],
+  ['NVIDIA GeForce RTX 4090 Laptop GPU', 'Ada Lovelace', 576],
+  ['NVIDIA H100 80GB HBM3', 'Hopper', 3350],
+  ['NVIDIA A100-SXM4-40GB', 'Ampere', 1555],
+  ['Tesla T4', 'Turing', 300],
+  ['AMD Radeon(TM) RX 7900 XTX', 'RDNA 3', 960],
+  ['AMD Instinct MI300X OAM', 'CDNA 3', 5300],
+  ['Intel(R) Arc(TM) B580 Graphics', 'Battlemage', 456],
+  ['Apple M2 Ultra', 'M2', 800],
+])('%s is found under the name that its driver gives', (name, family, bandwidthGbs) => {
+  expect(chipFacts({ ...hints, name })).toMatchObject({ family, bandwidthGbs });
+});
+
+/** As the drivers of such cards were seen to count them (LACT#533, ajean#39, rocm-systems#10274). */
+test.each([
+  ['AMD Radeon RX 7900 XTX', 96],
+  ['AMD Radeon RX 7900 XT', 84],
+  ['AMD Radeon RX 7800 XT', 60],
+  ['AMD Radeon RX 6900 XT', 80],
+  ['AMD Instinct MI350X', 256],
+])('%s has the cores of %i compute units', (name, units) => {
+  expect(chipFacts({ ...hints, name }).gpuCores).toBe(units * 64);
+});
+
+/** As applegpuinfo works it out of the memory's clock (its issues 1, 2, 4, 6, 7, 10, 11). */
+test.each([
+  ['Apple M1', 8, 68.3],
+  ['Apple M1 Pro', 14, 204.8],
+  ['Apple M1 Max', 32, 409.6],
+  ['Apple M1 Ultra', 48, 819.2],
+  ['Apple M2', 10, 102.4],
+  ['Apple M2 Max', 38, 409.6],
+  ['Apple M3 Max', 40, 409.6],
+])('%s with %i cores has what its memory gives, rounded', (name, gpuCores, bandwidthGbs) => {
+  const told = chipFacts({ ...hints, name, gpuCores }).bandwidthGbs ?? 0;
+  expect(Math.abs(told / bandwidthGbs - 1)).toBeLessThan(0.03);
+});
+
+test('what the driver tells decides between chips of one name', () => {
+  const of = (memoryGb: number) =>
+    chipFacts({ ...hints, name: 'NVIDIA GeForce RTX 3060', memoryMb: memoryGb * 1024 - 100 });
+  expect([of(12).bandwidthGbs, of(8).bandwidthGbs]).toEqual([360, 240]);
+  const max = (gpuCores: number) => chipFacts({ ...hints, name: 'Apple M3 Max', gpuCores });
+  expect([max(30).bandwidthGbs, max(40).bandwidthGbs]).toEqual([300, 400]);
+});
+
+test('where nothing decides, only what they share is said', () => {
+  expect(chipFacts({ ...hints, name: 'Apple M3 Max' })).toEqual({
+    family: 'M3',
+    tier: 'high',
+    gpuCores: null,
+    bandwidthGbs: null,
+  });
+});
+
+test('a chip that is in no table stays unknown, but for what its driver tells', () => {
+  const unknown = { family: null, tier: null, gpuCores: null, bandwidthGbs: null };
+  expect(chipFacts({ ...hints, name: 'NVIDIA GeForce RTX 9990' })).toEqual(unknown);
+  expect(chipFacts({ ...hints, name: null })).toEqual(unknown);
+  expect(chipFacts({ ...hints, name: 'NVIDIA X', gpuCores: 12, computeCapability: '8.9' })).toEqual(
+    { ...unknown, family: 'Ada Lovelace', gpuCores: 12 },
+  );
+  expect(chipFacts({ ...hints, name: 'X', computeCapability: '99.0' }).family).toBeNull();
+});

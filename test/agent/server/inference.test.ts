@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { ENDPOINTS } from '../../../main/gateway/protocols/endpoints.ts';
+import { hearingRegistry, startModelServer, startServing, until } from '../../support/agent.ts';
+import { postJson, send } from '../../support/http.ts';
+import { hang, json, startUpstream } from '../../support/upstream.ts';
+
+const JSON_PATHS = ENDPOINTS.filter(({ body }) => body === 'json').flatMap(({ paths }) =>
+  paths.filter((path) => path.startsWith('/v1/')),
+);
+
+test.each(JSON_PATHS)('%s, which gateways serve, is forwarded', async (path) => {
+  const engine = await startModelServer(json(200, { data: [] }));
+  const { url } = await startServing(engine);
+  expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);
+  expect(engine.calls[0]?.path).toBe(path);
+});
+
+test('a form is forwarded with its boundary, and JSON in its place is refused', async () => {
+  const engine = await startModelServer(json(200, { text: 'a' }));
+  const url = `${(await startServing(engine)).url}/v1/audio/transcriptions`;
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const body = '--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--x--\r\n';
+  expect((await send(url, { method: 'POST', headers, body })).status).toBe(200);
+  expect(engine.calls[0]?.headers['content-type']).toBe(headers['content-type']);
+  expect(engine.calls[0]?.body.toString()).toBe(body);
+  expect((await postJson(url, {})).status).toBe(415);
+});
+
+const CHAT = '/v1/chat/completions';
+const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+
+const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
+
+test('an engine that hangs is checked 5 s into a request, gets no more, and the request is given up', async () => {
+  const registry = hearingRegistry();
+  const engine = await startUpstream(hang);
+  let asked = 0;
+  engine.answerGet = ({ path, res }) => {
+    const data = [{ id: 'm', owned_by: 'vllm' }];
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify(path === '/v1/models' ? { data } : {}));
+  };
+  const machine = await startServing(engine, { ownRegistry: registry });
+  await until(() => registry.statuses.at(-1) === 'idle');
+  machine.clock.advance(1000);
+  engine.answerGet = () => void (asked += 1);
+  const answer = postJson(machine.url + CHAT, ASK);
+  await until(() => engine.calls.length === 1);
+  machine.clock.advance(5000);
+  for (let round = 1; round <= 10; round += 1) {
+    await until(() => asked >= round);
+    machine.clock.advance(1000);
+    if (round === 3) {
+      await until(() => machine.agent.view().engine?.health.status === 'unresponsive');
+      machine.clock.advance(1000);
+      await until(() => registry.statuses.at(-1) === 'degraded');
+    }
+  }
+  expect(codeOf((await answer).text)).toBe('engine_unreachable');
+  expect(codeOf((await postJson(machine.url + CHAT, ASK)).text)).toBe('engine_unreachable');
+});

@@ -1,0 +1,86 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { logTarget, type StderrReader, stderrReaderOf } from '../../main/cli/logs.ts';
+import { HELLO } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { postJson } from '../support/http.ts';
+import { runCli, startCli } from '../support/process.ts';
+import { soon } from '../support/two-hosts.ts';
+
+test.each<[StderrReader, to: string, format: string]>([
+  ['journal', 'stderr', 'journal'],
+  ['container', 'stderr', 'text'],
+  ['other', 'file', 'json'],
+])('by default the log of a %s goes to %s as %s', (reader, to, format) => {
+  expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, reader)).toEqual({ to, format });
+});
+
+test('what is set holds wherever it runs', () => {
+  for (const reader of ['journal', 'container', 'other'] as const) {
+    expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, reader)).toEqual({
+      to: 'stdout',
+      format: 'json',
+    });
+    expect(logTarget({ logTo: 'file', logFormat: 'auto' }, reader)).toEqual({
+      to: 'file',
+      format: 'json',
+    });
+  }
+});
+
+test('in a container the log is what process 1 writes, also where that is an init', () => {
+  const at = (stderr: string, firstStderr: string | null) =>
+    stderrReaderOf({ env: {}, pid: 7, stderr, firstStderr });
+  expect(at('8:4711', '8:4711')).toBe('container');
+  // A shell in the container that sends the output elsewhere.
+  expect(at('8:42', '8:4711')).toBe('other');
+  expect(at('8:42', null)).toBe('other');
+});
+
+test('the journal counts only where it reads our own standard error', () => {
+  const at = (env: Record<string, string>, pid = 100) =>
+    stderrReaderOf({ env, pid, stderr: '8:4711', firstStderr: null });
+  expect(at({ JOURNAL_STREAM: '8:4711' })).toBe('journal');
+  expect(at({ JOURNAL_STREAM: '8:42' })).toBe('other');
+  expect(at({})).toBe('other');
+  expect(at({ container: 'podman' })).toBe('container');
+  expect(at({}, 1)).toBe('container');
+});
+
+test('with the log on standard output every line of it is JSON, and no link is among them', async () => {
+  const directory = temporaryDirectory();
+  const DATA_DIR = directory;
+  const cli = startCli({ DATA_DIR, PORT: '0', LOG_TO: 'stdout', LOG_FORMAT: 'json', AGNT: '1' });
+  const url = await cli.printed(/"event":"started","url":"([^"]+)"/);
+  await soon(async () => expect((await runCli({ DATA_DIR }, 'models')).code).toBe(0));
+  expect((await postJson(`${url}/v1/chat/completions`, HELLO)).status).toBe(503);
+  await cli.printed(/"event":"request"/);
+  cli.kill('SIGTERM');
+  const { code, stdout, stderr } = await cli.ended;
+  expect([code, stderr]).toEqual([0, '']);
+  const lines = stdout.trimEnd().split('\n');
+  const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
+  expect(events).toContain('SWITCHYARD_AGNT is not a setting of this version and is ignored');
+  expect(events.at(0)).toBe('starting');
+  expect(stdout).not.toContain('#code=');
+  expect(existsSync(join(directory, 'logs'))).toBe(false);
+  expect(readdirSync(directory)).toContain('control-token');
+});
+
+test.each([
+  ['text', /^\S+Z (info|warn) {1,2}\S/],
+  ['json', /^\{"time":"[^"]+","level":"(info|warn)","event":"[^"]+".*\}$/],
+])(
+  'with the log on standard error as %s there is nothing else, and the terminal still gets its sentences',
+  async (format, line) => {
+    const settings = { DATA_DIR: temporaryDirectory(), PORT: '0', AGNT: '1' };
+    const cli = startCli({ ...settings, LOG_TO: 'stderr', LOG_FORMAT: format });
+    await cli.printed(/Window: \S+#code=/);
+    cli.kill('SIGTERM');
+    const { stderr } = await cli.ended;
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.filter((each) => !line.test(each))).toEqual([]);
+    expect(stderr).toMatch(/starting.*\n.*SWITCHYARD_AGNT is not a setting/);
+  },
+);

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../../main/config/load.ts';
+import { createLifecycle } from '../../../main/gateway/api/lifecycle.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { listening } from '../../support/listening.ts';
+
+/** A gateway's start on a port that another server has. */
+async function startOnTakenPort() {
+  const other = createServer();
+  const port = await listening(other);
+  const loaded = loadConfig({ SWITCHYARD_PORT: String(port) }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const said: string[] = [];
+  const clock = createManualClock();
+  const onPortTaken = (message: string) => void said.push(message);
+  const lifecycle = createLifecycle(() => createServer(), { clock, log: silentLog, onPortTaken });
+  onTestFinished(() => lifecycle.stop(0));
+  return { other, port, said, clock, lifecycle, started: lifecycle.start(loaded.config) };
+}
+
+test('a port that is taken is waited for, which is said once, and used as soon as it is free', async () => {
+  const { other, port, said, clock, lifecycle, started } = await startOnTakenPort();
+  for (let tries = 0; tries < 3; tries += 1) clock.advance(await clock.timer(250, 250));
+  await clock.timer(250, 250);
+  other.close();
+  await once(other, 'close');
+  clock.advance(250);
+  expect(await started).toEqual({ ok: true });
+  expect(lifecycle.url()).toBe(`http://127.0.0.1:${port}`);
+  expect(said).toEqual([expect.stringMatching(/^Port \d+ on .* taken .*Waiting up to 5 s for it/)]);
+});
+
+test('after 5 s the start gives up, and names the port', async () => {
+  const { port, clock, started } = await startOnTakenPort();
+  for (let waitedMs = 0; waitedMs < 5000; waitedMs += 250) {
+    clock.advance(await clock.timer(250, 250));
+  }
+  expect(await started).toEqual({
+    ok: false,
+    isPortTaken: true,
+    message: expect.stringContaining(String(port)),
+  });
+});
+
+/** A gateway on loopback, whose requests wait for the test to answer. */
+async function startWaiting() {
+  const loaded = loadConfig({ SWITCHYARD_PORT: '0' }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const running: ServerResponse[] = [];
+  const makeServer = () =>
+    createServer((req, res) => {
+      if (req.url === '/wait') running.push(res.writeHead(200));
+      else res.end('here');
+      res.flushHeaders();
+    });
+  const edges = { clock: systemClock, log: silentLog, onPortTaken: null };
+  const lifecycle = createLifecycle(makeServer, edges);
+  onTestFinished(() => lifecycle.stop(0));
+  expect(await lifecycle.start(loaded.config)).toEqual({ ok: true });
+  const { port } = new URL(lifecycle.url());
+  const at = (address: string, path = '/') => fetch(`http://${address}:${port}${path}`);
+  return { lifecycle, running, port, at };
+}
+
+async function moved({ lifecycle }: Awaited<ReturnType<typeof startWaiting>>, host: string) {
+  const move = await lifecycle.prepareMove(host);
+  if (move.kind !== 'ready') throw new Error(move.kind);
+  return move;
+}
+
+// 127.0.0.2 stands for an outside address: only Linux has it without being asked.
+test.runIf(process.platform === 'linux')(
+  'a gateway that moves answers at both addresses before it gives up the old one',
+  async () => {
+    const gateway = await startWaiting();
+    const move = await moved(gateway, '127.0.0.2');
+    expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
+    expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
+    move.commit();
+    expect(gateway.lifecycle.url()).toBe(`http://127.0.0.2:${gateway.port}`);
+    await expect(gateway.at('127.0.0.1')).rejects.toThrow('fetch failed');
+    expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'a request that runs at an address that is given up is answered to its end, and its connection carries one more at most',
+  async () => {
+    const gateway = await startWaiting();
+    const caller = connect(Number(gateway.port), '127.0.0.1');
+    onTestFinished(() => void caller.destroy());
+    let got = '';
+    caller.on('data', (bytes: Buffer) => (got += bytes.toString()));
+    const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    caller.write(head('/wait'));
+    await once(caller, 'data');
+    (await moved(gateway, '127.0.0.2')).commit();
+    // Sent before the first answer ends, so that the connection is not idle in between.
+    caller.write(head('/') + head('/'));
+    gateway.running[0]?.end('finished');
+    await once(caller, 'end');
+    expect(got).toMatch(/finished[^]*connection: close[^]*here/i);
+    expect(got.match(/here/g)).toHaveLength(1);
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'a move that is dropped leaves the gateway where it was',
+  async () => {
+    const gateway = await startWaiting();
+    (await moved(gateway, '127.0.0.2')).rollBack();
+    await expect(gateway.at('127.0.0.2')).rejects.toThrow('fetch failed');
+    expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
+  },
+);
+
+test('an address that cannot be had is told, and nothing changes', async () => {
+  const gateway = await startWaiting();
+  const move = await gateway.lifecycle.prepareMove('203.0.113.7');
+  expect(move).toEqual({ kind: 'failed', message: 'This machine has no address 203.0.113.7.' });
+  expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
+});
+
+test('a second move waits until the first is settled', async () => {
+  const gateway = await startWaiting();
+  const first = await moved(gateway, '127.0.0.1');
+  const second = await gateway.lifecycle.prepareMove('127.0.0.1');
+  expect(second).toMatchObject({ kind: 'failed', message: expect.stringContaining('try again') });
+  first.rollBack();
+  expect((await gateway.lifecycle.prepareMove('127.0.0.1')).kind).toBe('ready');
+});
+
+test('between one address and all of them a restart is needed', async () => {
+  const gateway = await startWaiting();
+  expect(await gateway.lifecycle.prepareMove('0.0.0.0')).toEqual({ kind: 'at_restart' });
+});
+
+test.runIf(process.platform === 'linux')(
+  'a port that another program has at the new address is told',
+  async () => {
+    const gateway = await startWaiting();
+    const other = createServer();
+    onTestFinished(() => void other.close());
+    other.listen({ host: '127.0.0.2', port: Number(gateway.port) });
+    await once(other, 'listening');
+    const move = await gateway.lifecycle.prepareMove('127.0.0.2');
+    expect(move).toMatchObject({ kind: 'failed', message: expect.stringContaining('taken') });
+  },
+);

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { createBrowsers } from '../../../main/gateway/auth/sessions.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+/** A disk that both runs see. */
+function disk() {
+  let content = '';
+  return {
+    read: () => content,
+    keep: (save: () => unknown) => ({
+      load: () => (content === '' ? null : (JSON.parse(content) as unknown)),
+      changed() {
+        content = JSON.stringify(save());
+      },
+      flush: () => Promise.resolve(),
+    }),
+  };
+}
+
+test('a remembered browser keeps control over a restart, and its token is nowhere on disk', async () => {
+  const clock = createManualClock();
+  const { keep, read } = disk();
+  const { token } = await createBrowsers(clock, keep).remember('Firefox on the laptop');
+  const after = createBrowsers(clock, keep);
+  expect(after.isRemembered(token)).toBe(true);
+  expect(after.isRemembered(token.replace(/^./, 'x'))).toBe(false);
+  expect(after.list().map(({ name }) => name)).toEqual(['Firefox on the laptop']);
+  expect(read()).not.toContain(token);
+});
+
+test('a forgotten browser has no control, also after a restart', async () => {
+  const clock = createManualClock();
+  const { keep } = disk();
+  const browsers = createBrowsers(clock, keep);
+  const { id, token } = await browsers.remember('Firefox');
+  expect(await browsers.forget(id)).toBe(true);
+  expect(await browsers.forget(id)).toBe(false);
+  expect(browsers.isRemembered(token)).toBe(false);
+  expect(createBrowsers(clock, keep).isRemembered(token)).toBe(false);
+});
+
+test('a browser that is not used for 90 days is forgotten', async () => {
+  const clock = createManualClock();
+  const { keep } = disk();
+  const browsers = createBrowsers(clock, keep);
+  const { token } = await browsers.remember('Firefox');
+  const day = 86_400_000;
+  clock.advance(89 * day);
+  expect(browsers.isRemembered(token)).toBe(true);
+  clock.advance(89 * day);
+  expect(browsers.isRemembered(token)).toBe(true);
+  clock.advance(91 * day);
+  expect(browsers.isRemembered(token)).toBe(false);
+  expect(browsers.list()).toEqual([]);
+});
+
+test('what is on disk and cannot be read gives no control', () => {
+  const keep = () => ({
+    load: () => ({ version: 1, browsers: [{ id: 'x' }] }),
+    changed() {},
+    flush: () => Promise.resolve(),
+  });
+  expect(createBrowsers(createManualClock(), keep).list()).toEqual([]);
+});

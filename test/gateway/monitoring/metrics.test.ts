@@ -1,0 +1,69 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { exposition, type Family } from '../../../main/gateway/monitoring/metrics.ts';
+import { readExposition } from '../../support/exposition.ts';
+
+const FAMILY: Family = {
+  name: 'trains_total',
+  type: 'counter',
+  help: 'Trains.',
+  samples: [
+    { labels: { track: 'a', side: 'left' }, value: 3 },
+    { labels: {}, value: 0.25 },
+  ],
+};
+
+test('a family is its HELP, its TYPE and a line for each sample', () => {
+  expect(exposition([FAMILY])).toBe(
+    '# HELP trains_total Trains.\n# TYPE trains_total counter\ntrains_total{track="a",side="left"} 3\ntrains_total 0.25\n',
+  );
+});
+
+test('a figure that is not there is left out, and so is a family without any', () => {
+  const none = { labels: {}, value: null };
+  const sparse = { ...FAMILY, samples: [none, ...FAMILY.samples] };
+  const empty = { ...FAMILY, name: 'planes_total', samples: [none] };
+  expect(exposition([empty, sparse])).toBe(exposition([FAMILY]));
+});
+
+test('any text comes back from a label and from a HELP as it was', () => {
+  const text = fc.oneof(fc.string(), fc.stringMatching(/^[\\"n\n{},= ]+$/));
+  const law = fc.property(text, text, (value, other) => {
+    const help = `.${value}`;
+    const samples = [{ labels: { a: value, b: other }, value: 1 }];
+    const read = readExposition(exposition([{ ...FAMILY, help, samples }])).get(FAMILY.name);
+    expect(read?.help).toBe(help);
+    expect([...(read?.series.keys() ?? [])]).toEqual([JSON.stringify({ a: value, b: other })]);
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
+
+test('any number comes back as it was', () => {
+  const law = fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+    const text = exposition([{ ...FAMILY, samples: [{ labels: {}, value }] }]);
+    expect(readExposition(text).get(FAMILY.name)?.series.get('{}') === value).toBe(true);
+  });
+  fc.assert(law);
+});
+
+describe('the reader of the tests', () => {
+  const HEAD = '# HELP a x\n# TYPE a gauge\n';
+  test.each([
+    ['a sample that nothing announces', 'a 1\n', 'a is not announced'],
+    ['a sample without TYPE', '# HELP a x\na 1\n', 'a is not announced'],
+    ['a TYPE without HELP', '# TYPE a gauge\na 1\n', 'a has no HELP'],
+    ['a TYPE that there is not', '# HELP a x\n# TYPE a guage\na 1\n', 'a is a guage'],
+    ['a metric twice', `${HEAD}a 1\n${HEAD}a 1\n`, 'a comes twice'],
+    ['a series twice', `${HEAD}a{b="c"} 1\na{b="c"} 2\n`, 'comes twice'],
+    ['a label twice', `${HEAD}a{b="c",b="d"} 1\n`, 'b comes twice'],
+    ['a label without quotes', `${HEAD}a{b=c} 1\n`, 'not labels'],
+    ['a quote in a label', `${HEAD}a{b="c"d"} 1\n`, 'not labels'],
+    ['a value that is no number', `${HEAD}a null\n`, 'not a sample'],
+    ['a value of another language', `${HEAD}a Infinity\n`, 'not a sample'],
+    ['a line without end', `${HEAD}a 1`, 'has no end'],
+    ['an empty line', `${HEAD}a 1\n\n`, 'not a sample'],
+    ['a metric without samples', HEAD, 'a: none'],
+  ])('refuses %s', (_law, text, message) => {
+    expect(() => readExposition(text)).toThrow(message);
+  });
+});
