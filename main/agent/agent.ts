@@ -11,8 +11,7 @@ import {
 import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace, type EngineSettings } from './engines/addresses.ts';
 import { gpuFigures } from './record.ts';
-import type { Configured } from './registration/choose-registry.ts';
-import type { Registration } from './registration/registration.ts';
+import type { Configured, Registration } from './registration/registration.ts';
 import { createPortRetry } from './server/port-retry.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';

@@ -12,7 +12,7 @@ import type { EnginePlace } from './engines/addresses.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { agentRecord } from './record.ts';
 import type { OwnRegistry } from './registration/link.ts';
-import { untilReady } from './registration/readiness.ts';
+import { untilReady } from './registration/heartbeats.ts';
 import { createRegistration, type Registration } from './registration/registration.ts';
 import { type Counters, createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';

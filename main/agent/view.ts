@@ -2,7 +2,7 @@ import type { AgentView } from '#shared/agent.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { OwnerRuleKey } from './availability/rules.ts';
 import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components.ts';
-import type { RegistrationView } from './registration/session.ts';
+import type { RegistrationView } from './registration/registration.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
 import { type Problem, readingsText } from './telemetry/gpu-device.ts';

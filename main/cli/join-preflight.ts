@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { createPoolLink } from '../agent/registration/pool-link.ts';
-import { linkProblemOf } from '../agent/registration/remedies.ts';
+import { linkProblemOf } from '../agent/registration/link.ts';
 import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
 import { openIdentity } from '../agent/storage/identity.ts';
 import { createSequence } from '../agent/storage/sequence.ts';

@@ -9,7 +9,7 @@ import {
   statusEvents,
   write,
 } from './context.ts';
-import type { TableEntry } from './provider-entry.ts';
+import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './provider-view.ts';
 import {
   type AgentMessage,

@@ -8,8 +8,7 @@ import {
 } from '#shared/provider.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
-import { type TableEntry, verificationStateOf } from './provider-entry.ts';
-import type { ProviderTable } from './provider-table.ts';
+import { type ProviderTable, type TableEntry, verificationStateOf } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
 import { invalidRequest, type Refusal } from './responses.ts';
 

@@ -10,7 +10,7 @@ import {
   type Verification,
 } from '#shared/provider.ts';
 import { isoTime } from '../platform/dates.ts';
-import { type TableEntry, verificationStateOf } from './provider-entry.ts';
+import { type TableEntry, verificationStateOf } from './provider-table.ts';
 
 /** The gateway's own figures on a provider. */
 export interface Traffic {

@@ -1,23 +1,56 @@
-import type { LocalProvider, Provider } from '#shared/provider.ts';
+import type {
+  AgentRecord,
+  LocalProvider,
+  Provider,
+  ProviderEvent,
+  Verification,
+} from '#shared/provider.ts';
+import { parsePublicKey } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
+import { isoTime } from '../platform/dates.ts';
 import type { Log } from '../platform/log.ts';
-import type { RegistryContext } from './context.ts';
-import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
-import { enroll } from './enrollment.ts';
-import { takeHeartbeat } from './heartbeat.ts';
-import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
+import { NO_NEWS } from './change-detection.ts';
+import {
+  eventChange,
+  providerChange,
+  refreshFromPool,
+  type RegistryContext,
+  write,
+} from './context.ts';
+import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
+import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
+import {
+  type Counts,
+  createListing,
+  type Listed,
+  type RawQuery,
+  readHistoryLimit,
+} from './listing.ts';
 import { silenceAtStart, STALE_MS } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
-import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
 import { addressesFor, announcementOf } from './pool/announcement.ts';
 import { createSharing } from './pool/sharing.ts';
-import { createPresence, lastAliveAt } from './presence.ts';
-import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type TableEntry, entryOf } from './provider-entry.ts';
-import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
+import { createSweeper, lastAliveAt } from './sweeper.ts';
+import {
+  createProviderTable,
+  entryOf,
+  type ProviderTable,
+  type TableEntry,
+  type Target,
+  verificationStateOf,
+} from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
-import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
+import {
+  type AgentMessage,
+  type Answer,
+  answered,
+  type EnrollAnswer,
+  type HeartbeatAnswer,
+  providerNotFound,
+  type Refusal,
+  unwritten,
+} from './responses.ts';
 import {
   type Capacity,
   causesIn,
@@ -28,7 +61,7 @@ import {
 import type { Pool } from './store/postgres/pool-client.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
-import type { VerifierPort, VerifierHost } from './verifier-port.ts';
+import type { VerifierHost, VerifierPort } from './verifier-port.ts';
 
 export interface RegistryDeps {
   readonly store: Store;
@@ -113,7 +146,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     listing.forget(id);
     notes.forget(id);
   };
-  const sweep = createPresence(parts, gone);
+  const sweep = createSweeper(parts, gone);
   // The gateway that removes a machine from the pool also removes its note.
   const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
   sharing?.begin(absorb, (id) => writeAgain(id, parts));
@@ -194,4 +227,115 @@ function freshest(table: ProviderTable): string | null {
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
   return found?.id ?? null;
+}
+
+/** The agent of this process: enrolled automatically, its heartbeats need no signature. */
+interface OwnAgent {
+  /** Enrols the agent; at later starts it is the same provider. */
+  adoptOwn(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
+  /** Null if the id is not the adopted one. */
+  ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null>;
+}
+
+/** The sender address of this process's own heartbeats. */
+const OWN_IP = '127.0.0.1';
+
+/** A loopback address leads each gateway to itself, so no other gateway may see this machine. */
+const OWN_IN_POOL = { generation: 0, fence: 0, isOwn: true };
+
+function createOwnAgent(parts: RegistryContext): OwnAgent {
+  const { table, sharing } = parts;
+  return {
+    async adoptOwn(text) {
+      const publicKey = parsePublicKey(text);
+      if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
+      const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
+      const entry = known ?? admit(publicKey.text, 0, parts).entry;
+      entry.isOwn = true;
+      if (sharing !== null) entry.stored = { ...entry.stored, pool: OWN_IN_POOL };
+      if (known === undefined) {
+        const { enrolledAt } = entry.stored;
+        // A failed write is logged; the next heartbeat writes everything again.
+        await write(
+          [
+            providerChange(entry, 'enrolled'),
+            eventChange(entry, enrolledAt, ['enrolled', 'this machine']),
+          ],
+          parts,
+        );
+      }
+      return { id: entry.id, gatewayToken: entry.gatewayToken };
+    },
+    async ownHeartbeat(id, record) {
+      const entry = table.get(id);
+      if (entry === undefined || !entry.isOwn) return null;
+      const { sequence } = entry.stored;
+      return applyHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
+    },
+  };
+}
+
+/** Newest first. */
+interface History {
+  readonly object: 'list';
+  readonly data: readonly ProviderEvent[];
+}
+
+/** The owner's actions on providers. */
+interface ProviderAdmin {
+  remove(id: string): Promise<Answer<{ readonly id: string }>>;
+  /** Requests a verification; does not wait for the run. */
+  requestVerification(id: string): Answer<{
+    readonly id: string;
+    readonly verification: Pick<Verification, 'status'>;
+  }>;
+  history(id: string, query: RawQuery): Promise<Answer<History>>;
+}
+
+const OWN_PROVIDER: Refusal = {
+  kind: 'refused',
+  status: 409,
+  code: 'own_provider',
+  message:
+    'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
+};
+
+/** `gone` is called for a provider that was removed. */
+function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void): ProviderAdmin {
+  const { table, store, verifier } = parts;
+  return {
+    async remove(id) {
+      const unavailable = table.get(id) === undefined ? await refreshFromPool(parts) : null;
+      const entry = table.get(id);
+      if (entry === undefined) return unavailable ?? providerNotFound(id);
+      if (entry.isOwn) return OWN_PROVIDER;
+      // Removed from memory first, so that a heartbeat that arrives meanwhile does not write it again.
+      table.remove(id);
+      const written = await write([{ kind: 'provider_removed', id }], parts);
+      if (written.kind === 'unwritten') {
+        if (table.get(id) === undefined) table.add(entry);
+        return unwritten(written.message);
+      }
+      // Unless it has been enrolled again in the meantime.
+      if (table.get(id) === undefined) {
+        gone(id);
+        verifier.removed(id);
+      }
+      return answered({ id });
+    },
+    requestVerification(id) {
+      const entry = table.get(id);
+      if (entry === undefined || entry.shown === null) return providerNotFound(id);
+      verifier.providerChanged(id, { ...NO_NEWS, requested: true });
+      return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
+    },
+    async history(id, query) {
+      if (table.get(id) === undefined) return providerNotFound(id);
+      const limit = readHistoryLimit(query);
+      if (typeof limit !== 'number') return limit;
+      const events = await store.events(id, limit);
+      const data = events.map(({ at, kind, text }) => ({ at: isoTime(at), kind, text }));
+      return answered({ object: 'list', data });
+    },
+  };
 }

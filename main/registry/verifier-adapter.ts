@@ -1,7 +1,7 @@
 import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
-import type { TableEntry } from './provider-entry.ts';
+import type { TableEntry } from './provider-table.ts';
 import type { PoolSharing } from './pool/sharing.ts';
 import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredProvider, StoredVerification } from './store/store.ts';

@@ -1,5 +1,5 @@
 import { AGENT_PORTS, type DoctorReport, type GatewayVerdict } from '#shared/agent.ts';
-import type { RegistrationView } from '../registration/session.ts';
+import type { RegistrationView } from '../registration/registration.ts';
 import {
   type AgentDeps,
   type AgentRuntimeState,

@@ -5,11 +5,19 @@ import {
   admitForced,
   admitIfClosed,
   type Breaker,
+  type Conditions,
   cooledDown,
+  firstContent,
+  hedgeLost,
+  type Limits,
   NEW_BREAKER,
-  reset,
-  sent,
+  type Opening,
+  openingOf,
   type Permit,
+  record,
+  reset,
+  type Result,
+  sent,
   waitMsOf,
 } from './breaker.ts';
 import {
@@ -20,16 +28,6 @@ import {
   withExclusion,
 } from './exclusions.ts';
 import { decodedCircuits, encodedCircuits, type KnownCircuit } from './saved-circuits.ts';
-import {
-  type Conditions,
-  firstContent,
-  hedgeLost,
-  type Limits,
-  type Opening,
-  openingOf,
-  record,
-  type Result,
-} from './transitions.ts';
 
 export interface Circuit extends KnownCircuit {
   /** The epoch that began with its last reset. */

@@ -1,7 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Circuits } from './circuits.ts';
-import type { Opening } from './transitions.ts';
+import type { Opening } from './breaker.ts';
 
 /** Checks upstreams and machines whose circuit is open, so that a recovery ends the cool-down early. */
 export interface HealthChecks {

@@ -1,5 +1,5 @@
 import type { Circuits, Excluded } from '../circuits/circuits.ts';
-import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, UpstreamOutcome } from './fallback-reasons.ts';

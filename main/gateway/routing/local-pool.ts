@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { Excluded, HeldPermit } from '../circuits/circuits.ts';
-import { NEUTRAL, type Result } from '../circuits/transitions.ts';
+import { NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';

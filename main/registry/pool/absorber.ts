@@ -1,8 +1,8 @@
 import { clamped, isNews, newsOf, NO_NEWS } from '../change-detection.ts';
 import { providerChange, type RegistryContext, write } from '../context.ts';
-import type { OpenEnrollments } from '../enrollment-tokens.ts';
+import type { OpenEnrollments } from '../enrollment.ts';
 import type { KeptNotes } from '../owner-notes.ts';
-import { type TableEntry, entryOf, gatewayTokenOf } from '../provider-entry.ts';
+import { entryOf, gatewayTokenOf, type TableEntry } from '../provider-table.ts';
 import type { PoolChanges, PoolProvider } from '../store/postgres/protocol.ts';
 import type { StoredProvider } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';

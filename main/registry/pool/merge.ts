@@ -1,4 +1,4 @@
-import type { TableEntry } from '../provider-entry.ts';
+import type { TableEntry } from '../provider-table.ts';
 import type { PoolProvider } from '../store/postgres/protocol.ts';
 import type { ProviderInPool, StoredProvider } from '../store/store.ts';
 

@@ -3,7 +3,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Lease } from '../store/postgres/pool-client.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
-import { createRunHistory, type RunHistory } from './run-history.ts';
+import { createRunHistory, type RunHistory } from './schedule.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 

@@ -6,7 +6,7 @@ import {
   succeededAt,
   UNUSED,
   withSample,
-} from '../../../main/gateway/circuits/health.ts';
+} from '../../../main/gateway/circuits/breaker.ts';
 
 const MINUTE_MS = 60_000;
 

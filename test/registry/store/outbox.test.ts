@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOutbox } from '../../../main/registry/store/outbox.ts';
+import { createOutbox } from '../../../main/registry/store/client.ts';
 import type { StoreRequest } from '../../../main/registry/store/protocol.ts';
 import { createManualClock } from '../../support/clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDeadlines } from '../../../main/registry/verification/deadlines.ts';
+import { createDeadlines } from '../../../main/registry/verification/timer-queue.ts';
 
 const takeAll = (deadlines: ReturnType<typeof createDeadlines>, nowTicks: number) => {
   const taken: string[] = [];

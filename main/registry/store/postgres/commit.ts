@@ -2,8 +2,7 @@ import { type StoreChange, EVENTS_KEPT, type StoredProvider, type WriteResult } 
 import type { SettledWrite, WriteRequest } from '../protocol.ts';
 
 import { providerRow } from '../rows.ts';
-import type { Connection } from './connection.ts';
-import { explainDatabase } from './failures.ts';
+import { type Connection, explainDatabase } from './connection.ts';
 
 /** The channel on which each commit is announced. */
 export const CHANNEL = 'switchyard_pool';

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Connection } from './connection.ts';
+import type { Session } from './session.ts';
 import type { PoolTimes } from './times.ts';
 
 /** The leases of this gateway: each the right to do what one gateway does at a time. */
@@ -87,6 +88,46 @@ export function createLeases(
       const over = [...held].filter(([, { certainUntil }]) => certainUntil <= clock.ticks());
       for (const [name] of over) held.delete(name);
       return over.map(([name]) => name);
+    },
+  };
+}
+
+/** A lease lasts five times as long. */
+const RENEW_MS = 2000;
+/** How soon a lease that could not be renewed is detected. */
+const WATCH_MS = 250;
+
+interface KeeperEdges {
+  readonly clock: Clock;
+  readonly session: () => Session | null;
+  readonly onFailure: (error: unknown) => void;
+  readonly onLost: (name: string) => void;
+}
+
+/** Renews this gateway's leases independently of reading, which may cover all machines and take long. */
+export function keepLeases(
+  leases: Leases,
+  { clock, session, onFailure, onLost }: KeeperEdges,
+): { begin(now: Session): void; stop(): void } {
+  let cancelRenewal = () => {};
+
+  async function renew(now: Session): Promise<void> {
+    if (session() !== now) return;
+    await leases.renew(now.reader);
+    cancelRenewal = clock.after(RENEW_MS, () => void renew(now).catch(onFailure));
+  }
+
+  function watch(): void {
+    for (const name of leases.expired()) onLost(name);
+    cancelWatch = clock.after(WATCH_MS, watch);
+  }
+  let cancelWatch = clock.after(WATCH_MS, watch);
+
+  return {
+    begin: (now) => void renew(now).catch(onFailure),
+    stop() {
+      cancelRenewal();
+      cancelWatch();
     },
   };
 }

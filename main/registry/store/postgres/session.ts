@@ -1,9 +1,8 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { UnusableReason } from '../errors.ts';
 import { CHANNEL, prepareCommits, type PoolWriter } from './commit.ts';
-import { connect, type Connection } from './connection.ts';
+import { connect, type Connection, databaseFailureOf, explainDatabase } from './connection.ts';
 import { NEWS_CHANNEL, prepareExchange } from './exchange.ts';
-import { databaseFailureOf, explainDatabase } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 import type { PoolWorkerData } from './protocol.ts';
 import { POOL_TIMES } from './times.ts';

@@ -1,7 +1,7 @@
 import type { SettledWrite, WriteRequest } from '../protocol.ts';
 import type { WriteResult } from '../store.ts';
 import { commit } from './commit.ts';
-import { databaseFailureOf, explainDatabase } from './failures.ts';
+import { databaseFailureOf, explainDatabase } from './connection.ts';
 import type { PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 

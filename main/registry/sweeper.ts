@@ -4,7 +4,7 @@ import { isForgotten } from './liveness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** Detects silent machines while the registry runs. */
-export interface Presence {
+interface Sweeper {
   start(): void;
   /** A provider was added; without any there is nothing to watch. */
   wake(): void;
@@ -19,7 +19,7 @@ const ALIVE_MS = 15_000;
 const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
-export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
+export function createSweeper(parts: RegistryContext, gone: (id: string) => void): Sweeper {
   const { table, clock, verifier, log, sharing } = parts;
   /** Only one gateway of a pool writes what all of them see. */
   const isWriter = () => sharing === null || sharing.holdsSweep();
