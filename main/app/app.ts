@@ -10,7 +10,6 @@ import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-
 import type { Config } from '../config/schema.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
-import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
@@ -21,6 +20,7 @@ import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { logFile, type Log } from '../platform/log.ts';
 import { controlToken } from '../platform/secrets.ts';
@@ -146,13 +146,13 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...localOf(engine, () => providers.pick()),
     providers: providers.forGateway,
     pool: poolPort(opened, dataDirectory),
-    agent: machine.api,
+    gpus: () => machine.gpus(),
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
-    moreRoutes: demo?.routes ?? [],
+    moreRoutes: [...machine.routes, ...providers.routes, ...(demo?.routes ?? [])],
     app: () => appInfo(config, demo),
   });
 
@@ -264,7 +264,7 @@ function trayControls(
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,
     async setMachine(wish) {
-      await machine.api?.setMode(wish);
+      await machine.setMode(wish);
     },
     resetCircuit: (id) => gateway.resetCircuit(id),
   };

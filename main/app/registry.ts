@@ -11,11 +11,13 @@ import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
+import { registryRoutes } from '../registry/routes.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
 import type { Pool } from '../registry/store/postgres/pool-client.ts';
@@ -48,6 +50,7 @@ export interface ProvidersDeps {
 
 /** The registry and its verifier, as the gateway uses them. */
 export interface Providers {
+  readonly routes: readonly Route[];
   readonly forGateway: GatewayProviders;
   /** For the agent of this process. */
   readonly own: OwnRegistry;
@@ -107,8 +110,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
   pool?.onStatus(() => pool.show({ ...registry.share(), ...deps.load() }));
   const targets = mapped(localTarget);
   return {
+    routes: registryRoutes(registry),
     forGateway: {
-      api: registry,
       known: () => ({
         counts: registry.counts(),
         ids: (limit) => registry.ids(limit),

@@ -1,7 +1,7 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
-import type { Route } from '../gateway/api/routes.ts';
 import { sendJson } from '../platform/http/responses.ts';
+import type { Route } from '../platform/http/routes.ts';
 import { sendError } from '../gateway/http/responses.ts';
 import type { DemoEngine } from './engine.ts';
 

@@ -1,17 +1,15 @@
 import type { Request } from 'express';
-import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { accessHandlers } from './api/access-handlers.ts';
-import { agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
 import { controlHandlers } from './api/control-handlers.ts';
 import { installHandlers } from './api/install-handlers.ts';
 import type { Lifecycle } from './api/lifecycle.ts';
 import { keyHandlers } from './api/key-handlers.ts';
-import { providerHandlers } from './api/provider-handlers.ts';
 import { requestHandlers } from './api/request-handlers.ts';
-import { type Route, routeTable } from './api/routes.ts';
+import { routeTable } from './api/routes.ts';
 import { sharingHandlers } from './api/sharing-handlers.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { Browsers } from './auth/browsers.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { Monitor } from './monitoring/monitor.ts';
@@ -31,14 +29,12 @@ export interface RouteParts {
   readonly browsers: Browsers;
   readonly controlLink: () => string;
   readonly lifecycle: Lifecycle;
+  readonly gatewayUrl: (req: Request) => string;
 }
 
 export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
-  const joinUrl = (req: Request) =>
-    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const table = routeTable({
     access: accessHandlers({ ...deps, ...parts }),
     app: appHandlers({
@@ -53,10 +49,12 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
     upstreams: upstreamHandlers({ ...deps, ...parts }),
-    agent: agentHandlers(deps.agent),
-    providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),
     requests: requestHandlers(monitor),
-    install: installHandlers({ ...deps, isShared: lifecycle.isShared, outsideUrl: joinUrl }),
+    install: installHandlers({
+      ...deps,
+      isShared: lifecycle.isShared,
+      outsideUrl: parts.gatewayUrl,
+    }),
   });
   return [...table, ...deps.moreRoutes];
 }

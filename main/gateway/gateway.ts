@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Request } from 'express';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
@@ -13,6 +14,7 @@ import { createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/dropped-fields.ts';
 import type { ChatDeps } from './chat/handler.ts';
+import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { createLearnt } from './learnt.ts';
 import type { StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
@@ -86,6 +88,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf({ ...deps, ...lifecycle });
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
+  // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
+  const gatewayUrl = (req: Request) =>
+    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
@@ -96,11 +101,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     browsers,
     controlLink,
     lifecycle,
+    gatewayUrl,
   });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
-    (express ??= createExpressListener(routes, { ...deps, identify, onBug }))(req, res);
+    (express ??= createExpressListener(routes, { ...deps, identify, gatewayUrl, onBug }))(req, res);
   const chat: ChatDeps = {
     ...deps,
     ...monitor,

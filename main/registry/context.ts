@@ -2,9 +2,9 @@ import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { ProviderTable, TableEntry } from './provider-table.ts';
-import type { PoolAnnouncement } from './responses.ts';
+import type { Refusal } from '../platform/http/routes.ts';
+import { type PoolAnnouncement, unwritten } from './responses.ts';
 import type { PoolSharing } from './pool/sharing.ts';
-import { type Refusal, unwritten } from './responses.ts';
 import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
 

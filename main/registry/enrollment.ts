@@ -14,19 +14,16 @@ import {
   write,
 } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
+import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  type Answer,
-  answered,
   badSignature,
   clockSkew,
   type EnrollAnswer,
-  invalidRequest,
   invalidSignature,
   otherPool,
   plainIp,
   readBody,
-  type Refusal,
   unwritten,
 } from './responses.ts';
 import { type Store, type StoredEnrollment, UNVERIFIED } from './store/store.ts';

@@ -11,17 +11,15 @@ import {
 } from './context.ts';
 import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './provider-view.ts';
+import { type Answer, answered, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  type Answer,
-  answered,
   badSignature,
   clockSkew,
   type HeartbeatAnswer,
   otherPool,
   plainIp,
   readBody,
-  type Refusal,
   unwritten,
 } from './responses.ts';
 import {

@@ -10,21 +10,13 @@ import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
 import { type ProviderTable, type TableEntry, verificationStateOf } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
-import { invalidRequest, type Refusal } from './responses.ts';
+import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 
 /** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
 
-export interface Listed {
-  readonly kind: 'listed';
-  /** Differs whenever the body differs. */
-  readonly etag: string;
-  /** The body in pieces: ten thousand providers take about 25 MB, too much for one string. */
-  json(): readonly string[];
-}
-
 interface Listing {
-  list(raw: RawQuery): Listed | Refusal;
+  list(raw: RawQuery): PiecesAnswer | Refusal;
   /** Over all providers of the default list. */
   counts(): Counts;
   /** The first ids of the default list. */
@@ -94,8 +86,9 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       const { counts, page } = select(query);
       const state = JSON.stringify([run, counts, page.map(({ stamp }) => stamp)]);
       return {
-        kind: 'listed',
+        kind: 'pieces',
         etag: `"${hash('sha256', state, 'base64url').slice(0, 27)}"`,
+        // Ten thousand providers take about 25 MB, too much for one string.
         json: () => listJson(page, counts),
       };
     },

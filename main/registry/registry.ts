@@ -19,13 +19,7 @@ import {
 } from './context.ts';
 import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
-import {
-  type Counts,
-  createListing,
-  type Listed,
-  type RawQuery,
-  readHistoryLimit,
-} from './listing.ts';
+import { type Counts, createListing, type RawQuery, readHistoryLimit } from './listing.ts';
 import { silenceAtStart, STALE_MS } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
@@ -41,14 +35,12 @@ import {
   verificationStateOf,
 } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
+import { type Answer, answered, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  type Answer,
-  answered,
   type EnrollAnswer,
   type HeartbeatAnswer,
   providerNotFound,
-  type Refusal,
   unwritten,
 } from './responses.ts';
 import {
@@ -100,7 +92,7 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
   handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
   newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
-  list(query: RawQuery): Listed | Refusal;
+  list(query: RawQuery): PiecesAnswer | Refusal;
   /** Null if it is unknown or has not sent a heartbeat yet. */
   get(id: string): Provider | null;
   /** For the status report. */

@@ -1,23 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import type { RegistryErrorCode } from '#shared/errors.ts';
 import type { Verification } from '#shared/provider.ts';
+import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';
 import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
-
-export interface Refusal {
-  readonly kind: 'refused';
-  readonly status: number;
-  readonly code: RegistryErrorCode | 'invalid_request';
-  readonly message: string;
-  /** The field or parameter at fault. */
-  readonly param?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly retryAfterMs?: number;
-}
-
-export type Answer<T> =
-  { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
 
 export interface EnrollAnswer {
   readonly id: string;
@@ -39,15 +25,6 @@ export interface HeartbeatAnswer {
   readonly verification: Pick<Verification, 'status' | 'failure_reason'>;
   readonly heartbeat_ms: number;
   readonly pool?: PoolAnnouncement;
-}
-
-export function answered<T>(body: T, status = 200): Answer<T> {
-  return { kind: 'answered', status, body };
-}
-
-export function invalidRequest(message: string, param?: string): Refusal {
-  const named = param === undefined ? {} : { param };
-  return { kind: 'refused', status: 400, code: 'invalid_request', message, ...named };
 }
 
 /** No provider of that id has sent a heartbeat. */

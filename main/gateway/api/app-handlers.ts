@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
+import type { GpuFigures } from '#shared/agent.ts';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
@@ -25,7 +26,6 @@ import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { AgentApi } from './agent-handlers.ts';
 
 interface AppDeps {
   readonly clock: Clock;
@@ -44,7 +44,8 @@ interface AppDeps {
   readonly summary: () => ProvidersSummary;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
-  readonly agent: Pick<AgentApi, 'gpus'> | null;
+  /** This machine's GPUs as last read. */
+  readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
   readonly sessions: Sessions;
@@ -126,7 +127,7 @@ function noModel(id: string): GatewayError {
 }
 
 function sendMetrics(res: Response, deps: AppDeps): void {
-  const { app, status, stats, traffic, circuits, summary, agent, budgets, keys, keyLimits } = deps;
+  const { app, status, stats, traffic, circuits, summary, budgets, keys, keyLimits } = deps;
   const families = metricsOf({
     version: app().version,
     status: status('0'),
@@ -137,7 +138,7 @@ function sendMetrics(res: Response, deps: AppDeps): void {
     currency: deps.config().gateway.currency,
     circuitAt: (id) => circuits.at(id).breaker.state.kind,
     providers: summary(),
-    gpus: agent?.gpus() ?? [],
+    gpus: deps.gpus(),
     process: processUsage(),
   });
   const body = Buffer.from(exposition(families));

@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { markProved } from '../../platform/http/connections.ts';
 import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
+import type { Access, Route } from '../../platform/http/routes.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { type GatewayError, isOllamaPath } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
@@ -12,13 +13,15 @@ import {
   createSmallBodyReader,
   MAX_SMALL_BODY_BYTES,
 } from '../http/small-bodies.ts';
-import type { Access, Route } from './routes.ts';
+import { createHandlers } from './answered-routes.ts';
 
 interface ExpressDeps {
   readonly identify: Identify;
   /** The built window; while it is missing, `/` serves a page that says how to build it. */
   readonly windowDirectory: string;
   readonly clock: Clock;
+  /** Address at which other machines reach this gateway. */
+  readonly gatewayUrl: (req: Request) => string;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -54,13 +57,15 @@ export function createExpressListener(
   app.disable('etag');
   const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
   const limited = limitBodies(createSmallBodyReader(deps.clock));
+  const handlerOf = createHandlers(createSmallBodyReader(deps.clock), deps);
   for (const [path, methods] of methodsByPath(routes)) {
     // A path is compiled once, whatever its methods.
     const at = app.route(path);
-    for (const { method, access, handle } of routes.filter(({ paths }) => paths.includes(path))) {
-      const register = REGISTER[method];
+    for (const route of routes.filter(({ paths }) => paths.includes(path))) {
+      const { method, access } = route;
       const hasJson = method !== 'GET' && access !== 'agents';
-      at[register](permit(access, deps.identify), ...(hasJson ? [limited, json] : []), handle);
+      const parsers = hasJson ? [limited, json] : [];
+      at[REGISTER[method]](permit(access, deps.identify), ...parsers, handlerOf(route));
     }
     // Registered right after its path, so that a fixed path never matches a later route as an id.
     at.all((_req: Request, res: Response) => {
