@@ -1,6 +1,6 @@
 /** The PostgreSQL of the pool's bench: a real one, which writes to disk as it would for anybody. */
 import { silentLog } from '../../main/platform/log.ts';
-import { openSharedStore } from '../../main/registry/store/postgres/open-shared-store.ts';
+import { openPool } from '../../main/pool/pool.ts';
 import { createPostgres } from '../../test/support/postgres-server.ts';
 import { cpuMs } from '../kit/proc.ts';
 import { fill } from '../registry/fleet.ts';
@@ -47,7 +47,7 @@ export async function startDatabase(): Promise<PoolDatabase> {
     const url = await postgres.database();
     const gateway = { id: 'gw_bench', run: 'gw_bench', host: 'bench:0', version: '0' };
     const data = { url, shown: url, gateway, secretDigest: '' };
-    const opened = await openSharedStore(data, silentLog);
+    const opened = await openPool(data, silentLog);
     if (opened.kind !== 'open') throw new Error(opened.message);
     await fill(opened.store, machines);
     await opened.store.close();

@@ -12,6 +12,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
+import { NO_OTHERS } from '../gateway/other-gateways.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
@@ -30,8 +31,8 @@ import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
-import { openRegistryStore, poolPort } from './registry-store.ts';
-import { createProviders, type Providers, type ProvidersDeps } from './registry.ts';
+import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
+import { createProviders, type Providers } from './registry.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -100,7 +101,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const { opened, usage } = await openStores(loaded.config, dataDirectory, edges);
+  const { opened, attach, usage } = await openStores(loaded.config, dataDirectory, edges);
   const http = createHttpClient(clientEdges(edges));
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
@@ -128,11 +129,21 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     saveHost: (host) => void config.patch({ agent: { host } }),
   });
+  const pool =
+    attach?.({
+      ...common,
+      changed,
+      addresses: () => config.current().gateway.poolAddresses,
+      gatewaySecret: gatewaySecret(dataDirectory),
+      load: () => gateway.load(),
+      isKnown: (id) => providers.forGateway.isKnown(id),
+    }) ?? null;
   const providers: Providers = createProviders({
     ...common,
     opened,
     ownPorts: () => machine.ports(),
-    ...figuresOf(() => gateway),
+    traffic: (id) => gateway.traffic(id),
+    pool,
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
@@ -145,7 +156,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     settings: config,
     ...localOf(engine, () => providers.pick()),
     providers: providers.forGateway,
-    pool: poolPort(opened, dataDirectory),
+    others: pool?.others ?? NO_OTHERS,
     gpus: () => machine.gpus(),
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,
@@ -274,13 +285,13 @@ async function openStores(
   config: Config,
   dataDirectory: string,
   edges: HostEdges,
-): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+): Promise<OpenedRegistryStore & { readonly usage: UsageStore }> {
   const { openUsage, clock, log } = edges;
-  const [opened, usage] = await Promise.all([
+  const [registry, usage] = await Promise.all([
     openRegistryStore(config, dataDirectory, edges),
     openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
   ]);
-  return { opened, usage };
+  return { ...registry, usage };
 }
 
 const NO_HISTORY = forgetfulStore('This program keeps no history.');
@@ -294,9 +305,3 @@ function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
 
 /** Written by `npm run build`. */
 export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');
-
-/** What the registry reads from the gateway, which is created after it. */
-const figuresOf = (gateway: () => Gateway): Pick<ProvidersDeps, 'traffic' | 'load'> => ({
-  traffic: (id) => gateway().traffic(id),
-  load: () => gateway().load(),
-});

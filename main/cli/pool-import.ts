@@ -28,7 +28,7 @@ export async function importFile({ env, dataDirectory }: Input): Promise<Command
   const claim = claimDataDirectory(dataDirectory, Date.now());
   if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
   const from = await openStore(path, STORE_DEPS);
-  const to = await openRegistryStore(loaded.config, dataDirectory, STORE_DEPS);
+  const { opened: to } = await openRegistryStore(loaded.config, dataDirectory, STORE_DEPS);
   try {
     return await copyMachines(from, to);
   } finally {

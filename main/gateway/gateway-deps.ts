@@ -1,6 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
-import type { PoolPort } from '#shared/pool-update.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Route } from '../platform/http/routes.ts';
@@ -15,6 +14,7 @@ import type { NamedKeys } from './auth/named-keys.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
+import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import type { UsageStore } from './usage/store.ts';
 
@@ -32,8 +32,7 @@ export interface GatewayDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly providers: GatewayProviders;
-  /** The other gateways of the pool; null if this gateway is not in one. */
-  readonly pool: PoolPort | null;
+  readonly others: OtherGateways;
   /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
   /** Opens the file that stores what `save` returns. */

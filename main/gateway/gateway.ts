@@ -24,7 +24,6 @@ import { createEngineActivity } from './routing/hung-engines.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';
-import { createPoolPart } from './pool-part.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
@@ -62,16 +61,15 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { clock, config, log } = deps;
+  const { clock, config, log, others } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
 
-  const pool = createPoolPart(deps.pool, deps);
   const monitor = createMonitor({
     ...deps,
-    share: (own) => pool.share(own),
+    share: (own) => others.share(own),
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
@@ -117,7 +115,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...learnt,
     noteDropped: logDroppedFields(log),
     observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
-    inFlightAt: pool.inFlightBeside(stats),
+    inFlightAt: others.inFlightBeside(stats),
     remotesIn,
   };
   const serverDeps = {
@@ -144,13 +142,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
     start() {
       healthChecks.start();
-      pool.start(stats);
+      others.start(stats);
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
       stopChecks();
-      pool.stop();
+      others.stop();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },

@@ -6,13 +6,7 @@ import { isoTime } from '../platform/dates.ts';
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
-import {
-  eventChange,
-  providerChange,
-  refreshFromPool,
-  type RegistryContext,
-  write,
-} from './context.ts';
+import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import {
@@ -70,14 +64,12 @@ export async function enroll(
     open.putBack(enrollment);
     return unwritten(written.message);
   }
-  const { revision = null } = written;
-  if (revision !== null) entry.poolRevision = Math.max(entry.poolRevision ?? 0, revision);
   parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
   return answered({
     id: entry.id,
     gateway_token: gatewayToken,
     heartbeat_ms: parts.heartbeatMs(),
-    ...parts.announced(),
+    ...parts.sharing.announced(),
   });
 }
 
@@ -87,7 +79,7 @@ async function takeElsewhere(
   open: OpenEnrollments,
   parts: RegistryContext,
 ): Promise<StoredEnrollment | Refusal> {
-  const unavailable = await refreshFromPool(parts);
+  const unavailable = await parts.sharing.catchUp();
   return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
@@ -153,13 +145,12 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
     },
     { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
   );
-  entry.poolRevision = null;
   table.add(entry);
   return {
     entry,
     undo() {
       // Unless the same key has been admitted again in the meantime.
-      if (entry.generation === 0) table.remove(id);
+      if (entry.materialChanges === 0) table.remove(id);
     },
   };
 }
@@ -173,7 +164,7 @@ function admitAgain(
   const set = (stored: TableEntry['stored']) => {
     entry.stored = stored;
     entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
-    entry.generation += 1;
+    entry.materialChanges += 1;
     table.touch(entry);
   };
   set({

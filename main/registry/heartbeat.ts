@@ -3,7 +3,6 @@ import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
-  refreshFromPool,
   type RegistryContext,
   providerChange,
   statusEvents,
@@ -22,12 +21,7 @@ import {
   readBody,
   unwritten,
 } from './responses.ts';
-import {
-  type StoreChange,
-  type StoredProvider,
-  type Superseded,
-  UNVERIFIED,
-} from './store/store.ts';
+import { type StoreChange, type Superseded, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -44,7 +38,7 @@ export async function takeHeartbeat(
 ): Promise<Answer<HeartbeatAnswer>> {
   let read = readHeartbeat(message, parts);
   if (read === UNKNOWN_PROVIDER) {
-    const unavailable = await refreshFromPool(parts);
+    const unavailable = await parts.sharing.catchUp();
     read = readHeartbeat(message, parts);
     if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
   }
@@ -126,15 +120,12 @@ export async function applyHeartbeat(
     lastHeartbeatIp: ip,
     heartbeatCount: stored.heartbeatCount + 1,
     verification,
-    ...(news.material ? inNextGeneration(stored) : {}),
   };
-  entry.heardSequence = sequence;
-  entry.isHeardHere = true;
   entry.shown = clamped(kept);
-  if (news.material) entry.generation += 1;
+  if (news.material) entry.materialChanges += 1;
   table.touch(entry);
   const changes: StoreChange[] = [
-    providerChange(entry, 'heartbeat'),
+    providerChange(entry, news.material ? 'changed' : 'heartbeat'),
     ...statusEvents(entry, parts),
   ];
   if (stored.verification.state !== entry.stored.verification.state) {
@@ -150,13 +141,8 @@ export async function applyHeartbeat(
     status: table.status(entry) ?? record.status,
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
-    ...parts.announced(),
+    ...parts.sharing.announced(),
   });
-}
-
-/** Marks what other gateways know of its verification as outdated. */
-function inNextGeneration({ pool }: StoredProvider): Pick<StoredProvider, 'pool'> {
-  return pool === undefined ? {} : { pool: { ...pool, generation: pool.generation + 1 } };
 }
 
 /** Another gateway has newer data of the machine, which will be read from the database. */

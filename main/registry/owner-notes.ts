@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
-import { type RegistryContext, write } from './context.ts';
+import { type RegistryContext, type RegistryMemory, write } from './context.ts';
 import { type Answer, answered, invalidRequest } from '../platform/http/routes.ts';
 import { providerNotFound, unwritten } from './responses.ts';
-import type { PoolChanges } from './store/postgres/protocol.ts';
 import type { StoredState } from './store/store.ts';
 
 /** The owner's names for machines and notes about them. They are not part of a record, because no agent sends them. */
@@ -35,8 +34,7 @@ const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMI
 export interface KeptNotes extends OwnerNotes {
   /** Drops the note of a removed machine. */
   forget(id: string): void;
-  /** Applies what any gateway of the pool has written. */
-  absorb(changes: Pick<PoolChanges, 'documents' | 'removed' | 'all'>): void;
+  readonly absorb: RegistryMemory['absorbNotes'];
 }
 
 export function createOwnerNotes(
@@ -88,14 +86,9 @@ export function createOwnerNotes(
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
     },
-    absorb({ documents, removed, all }) {
-      const taken = notesIn(documents);
-      const isGone = (id: string) =>
-        all === null
-          ? removed.some((each) => each.kind === 'document' && each.id === noteDocument(id))
-          : !taken.has(id);
-      for (const id of notes.keys()) if (isGone(id)) take(id, undefined);
-      for (const [id, note] of taken) take(id, note);
+    absorb(documents, isRemoved) {
+      for (const id of notes.keys()) if (isRemoved(noteDocument(id))) take(id, undefined);
+      for (const [id, note] of notesIn(documents)) take(id, note);
     },
   };
 }

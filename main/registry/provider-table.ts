@@ -16,12 +16,6 @@ export interface TableEntry {
   gatewayToken: string;
   /** The record with its claims clamped; null before the first heartbeat. */
   shown: AgentRecord | null;
-  /** The sequence of the last heartbeat or a later enrolment; `stored.sequence` may be that of a refused message. */
-  heardSequence: number;
-  /** Whether the last heartbeat was sent to this gateway rather than another one of its pool. */
-  isHeardHere: boolean;
-  /** Whether the last verdict is this gateway's. */
-  isVerifiedHere: boolean;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
   /** No heartbeat has arrived since this computer woke from sleep. */
@@ -30,12 +24,10 @@ export interface TableEntry {
   isVerifying: boolean;
   /** The agent of this process. */
   isOwn: boolean;
-  /** Rises with each enrolment and material change. */
-  generation: number;
+  /** Enrolments after the first, and changes after which it must be verified again. */
+  materialChanges: number;
   /** The last status in the history; null before the first. */
   notedStatus: ProviderStatus | null;
-  /** The pool's revision when this was last read or enrolled: 0 after the start, null during the enrolment. */
-  poolRevision: number | null;
   /** The registry's revision at the provider's last change. */
   version: number;
 }
@@ -53,16 +45,12 @@ export function entryOf(
     key: parsePublicKey(stored.publicKey)?.key ?? null,
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
-    heardSequence: stored.sequence,
-    isHeardHere: false,
-    isVerifiedHere: false,
     lastHeartbeatTicks,
     isAwaited: false,
     isVerifying: false,
     isOwn: false,
-    generation: 0,
+    materialChanges: 0,
     notedStatus: null,
-    poolRevision: 0,
     version: 0,
   };
 }

@@ -11,20 +11,18 @@ import { isoTime } from '../platform/dates.ts';
 import type { Log } from '../platform/log.ts';
 import { NO_NEWS } from './change-detection.ts';
 import {
+  ALONE,
   eventChange,
   providerChange,
-  refreshFromPool,
   type RegistryContext,
+  type RegistrySharing,
   write,
 } from './context.ts';
 import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
 import { type Counts, createListing, type RawQuery, readHistoryLimit } from './listing.ts';
-import { silenceAtStart, STALE_MS } from './liveness.ts';
+import { silenceAtStart } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
-import { createAbsorber, writeAgain } from './pool/absorber.ts';
-import { addressesFor, announcementOf } from './pool/announcement.ts';
-import { createSharing } from './pool/sharing.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import {
   createProviderTable,
@@ -40,6 +38,7 @@ import {
   type AgentMessage,
   type EnrollAnswer,
   type HeartbeatAnswer,
+  poolIdOf,
   providerNotFound,
   unwritten,
 } from './responses.ts';
@@ -50,7 +49,6 @@ import {
   type ServingState,
   servingState,
 } from './serving.ts';
-import type { Pool } from './store/postgres/pool-client.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
 import type { VerifierHost, VerifierPort } from './verifier-port.ts';
@@ -65,22 +63,12 @@ export interface RegistryDeps {
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
-  /** Left out if this gateway is not in a pool. */
-  readonly pool?: Pool;
-  /** Addresses at which agents reach the gateways of the pool. */
-  readonly poolAddresses?: () => readonly string[];
+  /** Left out if no other registry writes the store. */
+  readonly sharing?: RegistrySharing;
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
   readonly changed: (id: string) => void;
-}
-
-/** Machines with a recent heartbeat. */
-interface RegistryShare {
-  /** Whose last heartbeat was sent to this gateway. */
-  readonly machines: number;
-  /** Verified by this gateway. */
-  readonly verified: number;
 }
 
 export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
@@ -101,8 +89,6 @@ export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
-  /** This gateway's share of the pool's machines. */
-  share(): RegistryShare;
   /** What the machines that routing may choose now offer together. */
   capacity(): Capacity;
   /** The first ids of the default list. */
@@ -126,8 +112,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
     sweep.wake();
     changed(id);
   });
-  const sharing = deps.pool === undefined ? null : createSharing(deps.pool, deps);
-  const parts: RegistryContext = { ...deps, ...announcementOf(deps), table, sharing };
+  const { sharing = ALONE } = deps;
+  const parts: RegistryContext = { ...deps, poolId: poolIdOf(deps.gatewaySecret), table, sharing };
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
@@ -140,8 +126,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
   const sweep = createSweeper(parts, gone);
   // The gateway that removes a machine from the pool also removes its note.
-  const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
-  sharing?.begin(absorb, (id) => writeAgain(id, parts));
+  sharing.begin({
+    ...parts,
+    tokens: open,
+    absorbNotes: notes.absorb,
+    gone: (id) => listing.forget(id),
+  });
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
@@ -151,11 +141,11 @@ export function createRegistry(deps: RegistryDeps): Registry {
     capacity,
     start() {
       sweep.start();
-      sharing?.start();
+      sharing.start();
     },
     resumed: () => table.resumed(),
     async stop() {
-      sharing?.stop();
+      sharing.stop();
       await sweep.stop();
     },
     handleEnroll: (message) => enroll(message, open, parts),
@@ -164,7 +154,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl) => open.create(addressesFor(baseUrl, parts.announced())),
+    newEnrollment: (baseUrl) => open.create(sharing.joinAddresses(baseUrl)),
     list: (query) => listing.list(query),
     get(id) {
       const entry = table.get(id);
@@ -179,7 +169,6 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     freshest: () => freshest(table),
     counts: () => listing.counts(),
-    share: () => shareOf(table),
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     servingState: () => servingState(table),
@@ -202,16 +191,6 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function shareOf(table: ProviderTable): RegistryShare {
-  let [machines, verified] = [0, 0];
-  table.survey(({ isHeardHere, isVerifiedHere, stored }, silentMs) => {
-    if (silentMs >= STALE_MS) return;
-    if (isHeardHere) machines += 1;
-    if (isVerifiedHere && stored.verification.state === 'verified') verified += 1;
-  });
-  return { machines, verified };
-}
-
 function freshest(table: ProviderTable): string | null {
   let found: TableEntry | null = null;
   for (const entry of table.all()) {
@@ -232,11 +211,8 @@ interface OwnAgent {
 /** The sender address of this process's own heartbeats. */
 const OWN_IP = '127.0.0.1';
 
-/** A loopback address leads each gateway to itself, so no other gateway may see this machine. */
-const OWN_IN_POOL = { generation: 0, fence: 0, isOwn: true };
-
 function createOwnAgent(parts: RegistryContext): OwnAgent {
-  const { table, sharing } = parts;
+  const { table } = parts;
   return {
     async adoptOwn(text) {
       const publicKey = parsePublicKey(text);
@@ -244,7 +220,6 @@ function createOwnAgent(parts: RegistryContext): OwnAgent {
       const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
       const entry = known ?? admit(publicKey.text, 0, parts).entry;
       entry.isOwn = true;
-      if (sharing !== null) entry.stored = { ...entry.stored, pool: OWN_IN_POOL };
       if (known === undefined) {
         const { enrolledAt } = entry.stored;
         // A failed write is logged; the next heartbeat writes everything again.
@@ -294,10 +269,10 @@ const OWN_PROVIDER: Refusal = {
 
 /** `gone` is called for a provider that was removed. */
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void): ProviderAdmin {
-  const { table, store, verifier } = parts;
+  const { table, store, verifier, sharing } = parts;
   return {
     async remove(id) {
-      const unavailable = table.get(id) === undefined ? await refreshFromPool(parts) : null;
+      const unavailable = table.get(id) === undefined ? await sharing.catchUp() : null;
       const entry = table.get(id);
       if (entry === undefined) return unavailable ?? providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;

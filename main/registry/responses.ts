@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
 import type { Verification } from '#shared/provider.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
@@ -67,6 +68,15 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const way = skewS > 0 ? 'ahead of' : 'behind';
   const message = `This machine's clock is ${Math.abs(skewS)} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
+}
+
+/**
+ * The name of the pool that the gateways with this secret are in, or could be in. It is the same even while their
+ * database does not answer.
+ */
+export function poolIdOf(gatewaySecret: string): string {
+  const digest = createHmac('sha256', gatewaySecret).update('name of the pool').digest('hex');
+  return `pool_${digest.slice(0, 32)}`;
 }
 
 /** Null if a message is meant for this gateway, because it names no pool or this one. */

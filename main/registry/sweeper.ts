@@ -21,8 +21,6 @@ const DOCUMENT = 'registry';
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
 export function createSweeper(parts: RegistryContext, gone: (id: string) => void): Sweeper {
   const { table, clock, verifier, log, sharing } = parts;
-  /** Only one gateway of a pool writes what all of them see. */
-  const isWriter = () => sharing === null || sharing.holdsSweep();
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
@@ -39,15 +37,15 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
     const changes: StoreChange[] = [];
     for (const entry of table.all()) {
       const silentMs = table.silentMs(entry);
-      if (isForgotten(silentMs) && !entry.isOwn && isWriter()) {
+      if (isForgotten(silentMs) && !entry.isOwn && sharing.isSweeper()) {
         changes.push(forget(entry.id));
         continue;
       }
       const events = statusEvents(entry, parts);
       if (events.length > 0) table.touch(entry);
-      if (isWriter() || entry.isOwn) changes.push(...events);
+      if (sharing.isSweeper() || entry.isOwn) changes.push(...events);
     }
-    if (clock.ticks() - aliveTicks >= ALIVE_MS && isWriter()) changes.push(alive());
+    if (clock.ticks() - aliveTicks >= ALIVE_MS && sharing.isSweeper()) changes.push(alive());
     if (changes.length > 0) void write(changes, parts);
   }
 

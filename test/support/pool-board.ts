@@ -1,4 +1,4 @@
-import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '../../shared/pool-update.ts';
+import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from '../../main/pool/protocol.ts';
 import type { ManualClock } from './clock.ts';
 
 /* What a pool's database does with what gateways send, in memory and in the time of a test. */

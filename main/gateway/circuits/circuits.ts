@@ -108,9 +108,10 @@ export interface Circuits {
   ): void;
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
-  /** `replaced`: the id stands for another upstream from now on. */
-  reset(id: string, cause?: 'asked' | 'replaced'): void;
-  /** Replaces what is known here with what another gateway has learnt. */
+  reset(id: string): void;
+  /** Resets, because the id stands for another upstream from now on. */
+  replaced(id: string): void;
+  /** Replaces what is known here with what was learnt elsewhere. */
   put(id: string, known: KnownCircuit): void;
   /** Removes an id for good. */
   forget(id: string): void;
@@ -236,6 +237,12 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     return { kind: 'admitted', permit: admission.permit, at: time.ticks };
   }
 
+  function resetNow(id: string): void {
+    epoch += 1;
+    circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
+    notice.changed();
+  }
+
   return {
     at,
     epoch: () => epoch,
@@ -267,11 +274,8 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
-    reset(id) {
-      epoch += 1;
-      circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
-      notice.changed();
-    },
+    reset: resetNow,
+    replaced: resetNow,
     put(id, known) {
       circuits.set(id, { ...at(id), ...known });
       notice.changed();

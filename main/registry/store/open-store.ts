@@ -4,7 +4,6 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStoreClient } from './client.ts';
 import type { UnusableReason } from './errors.ts';
-import type { Pool } from './postgres/pool-client.ts';
 import type { StoreWorkerData, Unreadable } from './protocol.ts';
 import type { Store, StoredState } from './store.ts';
 
@@ -16,8 +15,6 @@ export type OpenedStore =
       readonly state: StoredState;
       /** The file was damaged and renamed, or machines are missing from it; null if it was intact. */
       readonly warning: string | null;
-      /** Left out if this gateway is not in a pool. */
-      readonly pool?: Pool;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 

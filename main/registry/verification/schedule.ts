@@ -213,7 +213,7 @@ export interface RunHistory {
 /** Kept in memory only. */
 export function createRunHistory(clock: Clock, random: () => number): RunHistory {
   const memories = new Map<string, RunMemory>();
-  /** By provider: the generation of the last test inference. */
+  /** By provider: the material changes before the last test inference. */
   const tried = new Map<string, number>();
 
   function get({ id, verification }: VerificationSubject): RunMemory {
@@ -232,8 +232,8 @@ export function createRunHistory(clock: Clock, random: () => number): RunHistory
   return {
     plan: (subject) => planOf(subject.verification, get(subject), clock.ticks()),
     isRequested: (subject) => get(subject).requested,
-    isFirst: ({ id, generation, verification }) =>
-      verification.state === 'pending' && tried.get(id) !== generation,
+    isFirst: ({ id, materialChanges, verification }) =>
+      verification.state === 'pending' && tried.get(id) !== materialChanges,
     noteNews: (subject, news) => update(subject, (memory) => withNews(memory, news)),
     routed(id, result) {
       const memory = memories.get(id);
@@ -243,7 +243,7 @@ export function createRunHistory(clock: Clock, random: () => number): RunHistory
     end(subject, ending) {
       const { deferred, leftOut, inference } = ending;
       const tested = inference !== 'none';
-      if (tested) tried.set(subject.id, subject.generation);
+      if (tested) tried.set(subject.id, subject.materialChanges);
       const run = { deferred, leftOut, tested, proven: inference === 'passed' };
       update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
     },
