@@ -10,7 +10,6 @@ import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
-import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
@@ -107,9 +106,9 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Show the gateways that share a database, or import the machines of a local file.',
     details:
       '"status" exits with code 1 while the database does not answer. "import" adds the machines that the pool does not have yet; stop this gateway first.',
-    arguments: [{ name: 'action', choices: POOL_ACTIONS }],
+    arguments: [{ name: 'action', choices: ['status', 'import'] }],
     options: withJson(),
-    run: pool,
+    run: async (input) => (await import('../pool/commands.ts')).pool(input),
   },
   {
     name: 'reset',

@@ -54,10 +54,7 @@ export function attachPool(
   return {
     ...createSharing({ ...deps, pool, store }),
     others: createPoolPart(pool, deps),
-    report: (): PoolReport => {
-      const { gateways, ...status } = pool.status();
-      return { gateway: pool.gateway.id, ...status, gateways: [...gateways] };
-    },
+    report: (): PoolReport => ({ gateway: pool.gateway.id, ...pool.status() }),
   };
 }
 

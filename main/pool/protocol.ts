@@ -1,3 +1,4 @@
+import type { PoolReport } from '#shared/status.ts';
 import type { StoreOpening, StoreReply, StoreRequest } from '../registry/store/protocol.ts';
 import type {
   StoreChange,
@@ -117,51 +118,16 @@ export interface PoolProvider {
   readonly revision: number;
 }
 
-export interface PoolStatus {
-  readonly database: 'connected' | 'away';
-  /** Human-readable; null while it is connected. */
-  readonly problem: string | null;
-  /** As of the last check of the database. */
-  readonly gateways: readonly GatewayStatus[];
-  /** Of all gateways that were ever in the pool, as of that check. */
-  readonly totals: PoolTotals;
-}
+/** What is known of the pool, as of the last check of its database. */
+export type PoolStatus = Omit<PoolReport, 'gateway'>;
 
-/** Counts of one gateway since it was set up, or of a whole pool. */
-interface PoolTotals {
-  readonly requests: number;
-  readonly answers: number;
-  readonly fallbacks: number;
-  /** Prompt and completion tokens. */
-  readonly tokens: number;
-}
-
-export const NO_TOTALS: PoolTotals = { requests: 0, answers: 0, fallbacks: 0, tokens: 0 };
+export const NO_TOTALS: PoolReport['totals'] = { requests: 0, answers: 0, fallbacks: 0, tokens: 0 };
 
 /** A gateway's share of its pool's work. */
-export interface GatewayFigures extends PoolTotals {
-  /** Machines whose last heartbeat was sent to this gateway. */
-  readonly machines: number;
-  /** Machines that it has verified in this run. */
-  readonly verified: number;
-  /** Chat requests in progress. */
-  readonly in_flight: number;
-}
+export type GatewayFigures = PoolReport['totals'] &
+  Pick<PoolReport['gateways'][number], 'machines' | 'verified' | 'in_flight'>;
 
 export const NO_FIGURES: GatewayFigures = { ...NO_TOTALS, machines: 0, verified: 0, in_flight: 0 };
-
-interface GatewayStatus extends GatewayFigures {
-  readonly id: string;
-  readonly host: string;
-  readonly version: string;
-  readonly started_at: string;
-  /** Time since it last reported to the database. */
-  readonly seen_ms: number;
-  /** Commits that it had not read at that time. */
-  readonly behind: number;
-  /** Leases that it holds. */
-  readonly leases: number;
-}
 
 /* What gateways of a pool send each other, at once or within a second, in addition to the machines in their database. */
 

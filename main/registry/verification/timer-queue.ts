@@ -40,7 +40,8 @@ export function createTimerQueue(clock: Clock, ring: () => void) {
     /** Starts the timers. */
     open(): void {
       isOpen = true;
-      for (const [id, { ticks }] of [...later]) set(id, ticks);
+      const waiting = new Map(later);
+      for (const [id, { ticks }] of waiting) set(id, ticks);
       if (first.size > 0) ringSoon();
     },
     close(): void {
