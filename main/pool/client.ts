@@ -15,27 +15,7 @@ import {
 import type { Log } from '../platform/log.ts';
 
 /** What the gateways of a pool share, as this one sees it; no call waits for a database that does not answer. */
-export interface Pool {
-  /** This gateway. */
-  readonly gateway: GatewayInPool;
-  status(): PoolStatus;
-  /** Sets the figures that the others see of this gateway. */
-  show(figures: GatewayFigures): void;
-  /** `listener` gets the changes of all gateways. */
-  onChanges(listener: (changes: PoolChanges) => void): void;
-  /** Called when the database starts or stops answering, and regularly in between. */
-  onStatus(listener: (status: PoolStatus) => void): void;
-  /** Null while another gateway holds the lease or the database does not answer. */
-  lease(name: string, subject?: LeaseSubject): Promise<Lease | null>;
-  /** Resolves once this gateway has read what was committed before the call, or the database does not answer. */
-  refresh(): Promise<void>;
-  /** Sends news to the other gateways and receives theirs; null if the database does not answer. */
-  exchange(update: PoolUpdate): Promise<PoolAnswer | null>;
-  /** Called when another gateway has sent news. */
-  onNews(listener: () => void): void;
-  /** Of the providers that the store held at the start. */
-  stamps(): ReadonlyMap<string, Stamp>;
-}
+export type Pool = ReturnType<typeof createPoolClient>;
 
 /** A provider, with the fence of the last result known here. */
 export interface LeaseSubject {
@@ -60,7 +40,7 @@ const UNKNOWN: PoolStatus = {
 };
 
 /** This thread's side of the pool; the store is another client of the same worker thread. */
-export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
+export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log) {
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const statusListeners: ((status: PoolStatus) => void)[] = [];
   const newsListeners: (() => void)[] = [];
@@ -113,12 +93,17 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   }
 
   return {
+    /** This gateway. */
     gateway,
-    status: () => status,
-    show: (figures) => requests.tell({ kind: 'figures', figures }),
-    onChanges: (listener) => void changeListeners.push(listener),
-    onStatus: (listener) => void statusListeners.push(listener),
-    async lease(name, subject) {
+    status: (): PoolStatus => status,
+    /** Sets the figures that the others see of this gateway. */
+    show: (figures: GatewayFigures) => requests.tell({ kind: 'figures', figures }),
+    /** `listener` gets the changes of all gateways. */
+    onChanges: (listener: (changes: PoolChanges) => void) => void changeListeners.push(listener),
+    /** Called when the database starts or stops answering, and regularly in between. */
+    onStatus: (listener: (status: PoolStatus) => void) => void statusListeners.push(listener),
+    /** Null while another gateway holds the lease or the database does not answer. */
+    async lease(name: string, subject?: LeaseSubject): Promise<Lease | null> {
       if (status.database === 'away') return null;
       const fence = await requests.ask<number>((id) => ({
         kind: 'lease',
@@ -128,15 +113,19 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       }));
       return fence === null ? null : held.add(name, fence);
     },
-    async refresh() {
+    /** Resolves once this gateway has read what was committed before the call, or the database does not answer. */
+    async refresh(): Promise<void> {
       if (status.database === 'connected') await requests.ask((id) => ({ kind: 'refresh', id }));
     },
-    async exchange(update) {
+    /** Sends news to the other gateways and receives theirs; null if the database does not answer. */
+    async exchange(update: PoolUpdate): Promise<PoolAnswer | null> {
       if (status.database === 'away') return null;
       return requests.ask<PoolAnswer>((id) => ({ kind: 'exchange', id, update }));
     },
-    onNews: (listener) => void newsListeners.push(listener),
-    stamps: () => stamps,
+    /** Called when another gateway has sent news. */
+    onNews: (listener: () => void) => void newsListeners.push(listener),
+    /** Of the providers that the store held at the start. */
+    stamps: (): ReadonlyMap<string, Stamp> => stamps,
   };
 }
 

@@ -12,14 +12,7 @@ import type { PoolAnswer } from './protocol.ts';
 import { createSharedCircuits, type SharedCircuits } from './shared-circuits.ts';
 
 /** Sends the other gateways of the pool what this one has learnt, and receives what they have. */
-interface PoolExchange {
-  /** Running requests of the other gateways at a machine, as of the last second. */
-  inFlightElsewhere(id: string): number;
-  /** There is something to send. */
-  changed(): void;
-  start(): void;
-  stop(): void;
-}
+type PoolExchange = ReturnType<typeof createPoolExchange>;
 
 interface ExchangeDeps {
   readonly port: PoolPort;
@@ -36,7 +29,7 @@ const SILENCE_MS = 5000;
 
 const NOWHERE: PoolAnswer['inFlight'] = {};
 
-function createPoolExchange(deps: ExchangeDeps): PoolExchange {
+function createPoolExchange(deps: ExchangeDeps) {
   const { port, clock, circuits } = deps;
   let elsewhere = NOWHERE;
   let answeredTicks = -Infinity;
@@ -79,13 +72,15 @@ function createPoolExchange(deps: ExchangeDeps): PoolExchange {
 
   port.onNews(soon);
   return {
-    inFlightElsewhere: (id) => elsewhere[id] ?? 0,
+    /** Running requests of the other gateways at a machine, as of the last second. */
+    inFlightElsewhere: (id: string): number => elsewhere[id] ?? 0,
+    /** There is something to send. */
     changed: soon,
-    start() {
+    start(): void {
       isRunning = true;
       plan(0);
     },
-    stop() {
+    stop(): void {
       isRunning = false;
       cancelTimer();
     },

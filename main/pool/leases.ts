@@ -4,19 +4,7 @@ import type { Session } from './session.ts';
 import type { PoolTimes } from './protocol.ts';
 
 /** The leases of this gateway: each the right to do what one gateway does at a time. */
-export interface Leases {
-  /** The fence of the lease, higher than any before; null while another gateway holds it. */
-  take(
-    connection: Connection,
-    name: string,
-    subject: { readonly id: string; readonly fence: number } | null,
-  ): Promise<number | null>;
-  renew(connection: Connection): Promise<void>;
-  release(connection: Connection | null, name: string): Promise<void>;
-  releaseAll(connection: Connection): Promise<void>;
-  /** The leases that could not be renewed in time, and are no longer held. */
-  expired(): readonly string[];
-}
+export type Leases = ReturnType<typeof createLeases>;
 
 interface HeldLease {
   readonly fence: number;
@@ -24,11 +12,7 @@ interface HeldLease {
   readonly certainUntil: number;
 }
 
-export function createLeases(
-  clock: Clock,
-  holder: string,
-  { leaseMs, marginMs }: PoolTimes,
-): Leases {
+export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }: PoolTimes) {
   /** By name. */
   const held = new Map<string, HeldLease>();
 
@@ -46,7 +30,12 @@ export function createLeases(
   }
 
   return {
-    async take(connection, name, subject) {
+    /** The fence of the lease, higher than any before; null while another gateway holds it. */
+    async take(
+      connection: Connection,
+      name: string,
+      subject: { readonly id: string; readonly fence: number } | null,
+    ): Promise<number | null> {
       const askedTicks = clock.ticks();
       const [row] = await connection.query<{ readonly fence: number }>(
         `INSERT INTO switchyard.leases AS l (name, holder, fence, until)
@@ -61,7 +50,7 @@ export function createLeases(
       held.set(name, { fence: row.fence, certainUntil: askedTicks + leaseMs - marginMs });
       return row.fence;
     },
-    async renew(connection) {
+    async renew(connection: Connection): Promise<void> {
       if (held.size === 0) return;
       const askedTicks = clock.ticks();
       const renewed = await connection.query<{ readonly name: string; readonly fence: number }>(
@@ -74,17 +63,18 @@ export function createLeases(
         if (held.get(name)?.fence === fence)
           held.set(name, { fence, certainUntil: askedTicks + leaseMs - marginMs });
     },
-    async release(connection, name) {
+    async release(connection: Connection | null, name: string): Promise<void> {
       const lease = held.get(name);
       held.delete(name);
       if (lease !== undefined && connection !== null) await end(connection, [[name, lease]]);
     },
-    async releaseAll(connection) {
+    async releaseAll(connection: Connection): Promise<void> {
       const all = [...held];
       held.clear();
       if (all.length > 0) await end(connection, all);
     },
-    expired() {
+    /** The leases that could not be renewed in time, and are no longer held. */
+    expired(): readonly string[] {
       const over = [...held].filter(([, { certainUntil }]) => certainUntil <= clock.ticks());
       for (const [name] of over) held.delete(name);
       return over.map(([name]) => name);

@@ -1,23 +1,6 @@
 import { CLAIM_MS } from './protocol.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** The circuits whose probe this gateway may send; for each circuit one gateway of a pool may at a time. */
-interface ProbeClaims {
-  /** Whether this gateway may probe; if not, asks for the claim. */
-  has(id: string): boolean;
-  /** Asks for the claim in the next exchange. */
-  want(id: string): void;
-  /** Gives the claim up. */
-  drop(id: string): void;
-  /** Ids to send to the others. */
-  outgoing(): { readonly claims: readonly string[]; readonly released: readonly string[] };
-  /** Takes the answer to what was sent at `sentTicks`. */
-  received(
-    claims: readonly { readonly id: string; readonly isWanted: boolean }[],
-    sentTicks: number,
-  ): void;
-}
-
 interface ClaimsDeps {
   readonly clock: Clock;
   /** In [0, 1). */
@@ -41,7 +24,8 @@ const OWN_TURN_MS = 1000;
 /** All claims are sent each second. Beyond this number, those whose circuit no request needs are given up. */
 const MAX_CLAIMS = 64;
 
-export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDeps): ProbeClaims {
+/** The circuits whose probe this gateway may send; for each circuit one gateway of a pool may at a time. */
+export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDeps) {
   const held = new Map<string, Claim>();
   /** By id: when a request last wanted it. */
   const requested = new Map<string, number>();
@@ -66,14 +50,18 @@ export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDep
   }
 
   return {
-    has(id) {
+    /** Whether this gateway may probe; if not, asks for the claim. */
+    has(id: string): boolean {
       if ((held.get(id)?.untilTicks ?? -Infinity) > clock.ticks()) return true;
       want(id);
       return false;
     },
+    /** Asks for the claim in the next exchange. */
     want,
+    /** Gives the claim up. */
     drop,
-    outgoing() {
+    /** Ids to send to the others. */
+    outgoing(): { readonly claims: readonly string[]; readonly released: readonly string[] } {
       for (const [id, ticks] of requested)
         if (clock.ticks() - ticks > REQUESTED_MS) requested.delete(id);
       makeRoom();
@@ -82,7 +70,11 @@ export function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDep
       released.clear();
       return outgoing;
     },
-    received(claims, sentTicks) {
+    /** Takes the answer to what was sent at `sentTicks`. */
+    received(
+      claims: readonly { readonly id: string; readonly isWanted: boolean }[],
+      sentTicks: number,
+    ): void {
       const known: ReadonlyMap<string, Claim> = new Map(held);
       held.clear();
       for (const { id, isWanted } of claims) {

@@ -15,15 +15,7 @@ import { readChanges } from './reading.ts';
 import { type Session, writerOf } from './session.ts';
 
 /** Reads what all gateways have committed: when it is announced, and regularly. */
-export interface PoolReader {
-  /** Reads everything, for a new session; resolves once it is read. */
-  begin(session: Session): Promise<void>;
-  /** Something may have been committed. */
-  wake(): void;
-  /** Resolves once everything committed before the call is read, or the database does not answer. */
-  refresh(): Promise<void>;
-  revision(): number;
-}
+export type PoolReader = ReturnType<typeof createPoolReader>;
 
 interface ReaderDeps {
   readonly data: PoolWorkerData;
@@ -39,7 +31,7 @@ const BATCH_MS = 100;
 /** The database keeps removals for an hour; after half of that without reading, everything is read. */
 const GAP_MS = 1_800_000;
 
-export function createPoolReader(deps: ReaderDeps): PoolReader {
+export function createPoolReader(deps: ReaderDeps) {
   const { clock, data, onChanges } = deps;
   const writer = writerOf(data);
   let revision = -1;
@@ -80,8 +72,10 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   }
 
   return {
-    begin: (session) => inTurn(() => read(session, true)),
-    wake() {
+    /** Reads everything, for a new session; resolves once it is read. */
+    begin: (session: Session): Promise<void> => inTurn(() => read(session, true)),
+    /** Something may have been committed. */
+    wake(): void {
       if (isArmed) return;
       isArmed = true;
       clock.after(BATCH_MS, () => {
@@ -89,8 +83,9 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
         void readAgain();
       });
     },
+    /** Resolves once everything committed before the call is read, or the database does not answer. */
     refresh: readAgain,
-    revision: () => revision,
+    revision: (): number => revision,
   };
 }
 
@@ -110,16 +105,6 @@ async function handOn(changes: PoolChanges, onChanges: ReaderDeps['onChanges']):
     });
 }
 
-/** Collects what is read before the registry exists. */
-interface Opening {
-  isOver(): boolean;
-  add(changes: PoolChanges): void;
-  /** The registry starts with what was read. */
-  complete(warning: string | null): void;
-  refuse(opening: Extract<StoreOpening, { readonly kind: 'unusable' }>): void;
-  cancel(): void;
-}
-
 interface OpeningDeps {
   readonly clock: Clock;
   readonly times: PoolTimes;
@@ -128,7 +113,8 @@ interface OpeningDeps {
   readonly problem: () => string;
 }
 
-export function createOpening({ clock, times, say, problem }: OpeningDeps): Opening {
+/** Collects what is read before the registry exists. */
+export function createOpening({ clock, times, say, problem }: OpeningDeps) {
   let read: PoolChanges[] | null = [];
 
   function complete(warning: string | null): void {
@@ -141,10 +127,11 @@ export function createOpening({ clock, times, say, problem }: OpeningDeps): Open
 
   const cancel = clock.after(times.startMs, () => complete(problem()));
   return {
-    isOver: () => read === null,
-    add: (changes) => void read?.push(changes),
+    isOver: (): boolean => read === null,
+    add: (changes: PoolChanges) => void read?.push(changes),
+    /** The registry starts with what was read. */
     complete,
-    refuse(opening) {
+    refuse(opening: Extract<StoreOpening, { readonly kind: 'unusable' }>): void {
       read = null;
       cancel();
       say(opening);

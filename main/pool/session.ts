@@ -24,15 +24,6 @@ export type SessionState =
   /** A person has to act, and restart the gateway. */
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
-/** Keeps a session open, and reopens it after each loss, until it is stopped. */
-interface SessionKeeper {
-  /** Null while the database does not answer. */
-  current(): Session | null;
-  /** The session has failed: it is given up and another one opened. */
-  giveUp(error: unknown): void;
-  stop(): void;
-}
-
 interface KeeperDeps {
   readonly data: PoolWorkerData;
   readonly clock: Clock;
@@ -43,7 +34,8 @@ interface KeeperDeps {
   readonly onNews: () => void;
 }
 
-export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
+/** Keeps a session open, and reopens it after each loss, until it is stopped. */
+export function createSessionKeeper(deps: KeeperDeps) {
   const { data, clock, onState } = deps;
   let session: Session | null = null;
   let isStopped = false;
@@ -90,9 +82,11 @@ export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
 
   void open();
   return {
-    current: () => session,
+    /** Null while the database does not answer. */
+    current: (): Session | null => session,
+    /** The session has failed: it is given up and another one opened. */
     giveUp,
-    stop() {
+    stop(): void {
       isStopped = true;
       cancelRetry?.();
       session?.end();

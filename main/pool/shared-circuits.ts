@@ -123,19 +123,6 @@ function exclusionOf({ reason, model, leftMs }: SharedSkip, now: DualTime): Excl
   return known === undefined ? [] : [{ reason: known, until } satisfies Exclusion];
 }
 
-/** What this gateway has learnt and has not sent to the others yet, and what they have sent. */
-interface CircuitLedger {
-  /** Runs `work` and records how it changes the circuit. */
-  recording<T>(id: string, work: () => T): T;
-  noteReset(id: string): void;
-  /** The id stands for another upstream or machine from now on: asks what the others know of that one. */
-  forget(id: string): void;
-  outgoing(): Pick<PoolUpdate, 'circuits' | 'since'>;
-  /** Null: the last message got no answer. */
-  received(circuits: PoolAnswer['circuits'] | null): void;
-  hasUnsent(): boolean;
-}
-
 interface LedgerDeps {
   readonly now: () => DualTime;
   /** The name by which the others know it now. */
@@ -154,7 +141,8 @@ interface Standing {
 
 const UNTOLD: Standing = { version: 0, resets: 0 };
 
-function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
+/** What this gateway has learnt and has not sent to the others yet, and what they have sent. */
+function createCircuitLedger(own: Circuits, deps: LedgerDeps) {
   const { now, nameOf } = deps;
   const standings = new Map<string, Standing>();
   const unsent = new Map<string, CircuitChange>();
@@ -197,19 +185,21 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
   }
 
   return {
-    recording(id, work) {
+    /** Runs `work` and records how it changes the circuit. */
+    recording<T>(id: string, work: () => T): T {
       const before = own.at(id);
       const result = work();
       const learnt = learntBetween(before, own.at(id));
       if (learnt !== null) note(id, learnt);
       return result;
     },
-    noteReset: (id) => note(id, 'reset'),
-    forget(id) {
+    noteReset: (id: string) => note(id, 'reset'),
+    /** The id stands for another upstream or machine from now on: asks what the others know of that one. */
+    forget(id: string): void {
       unsent.delete(id);
       since = 0;
     },
-    outgoing() {
+    outgoing(): Pick<PoolUpdate, 'circuits' | 'since'> {
       sending = new Map(unsent);
       unsent.clear();
       const circuits = [...sending].map(([id, learnt]) => {
@@ -220,13 +210,14 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
       });
       return { circuits, since };
     },
-    received(circuits) {
+    /** Null: the last message got no answer. */
+    received(circuits: PoolAnswer['circuits'] | null): void {
       const ofOwn = circuits?.filter(({ isOwn }) => isOwn) ?? [];
       const isTaken = new Set(ofOwn.map(({ name }) => idIn(name)));
       tellAgain((id) => isTaken.has(id));
       for (const each of circuits ?? []) take(each);
     },
-    hasUnsent: () => unsent.size > 0,
+    hasUnsent: (): boolean => unsent.size > 0,
   };
 }
 
@@ -234,13 +225,7 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
 const idIn = (name: string): string => name.split(' ', 1)[0] ?? name;
 
 /** The circuits of a gateway that is one of several. */
-export interface SharedCircuits {
-  readonly circuits: Circuits;
-  /** What the others do not know yet. */
-  outgoing(): Pick<PoolUpdate, 'circuits' | 'since' | 'claims' | 'released'>;
-  /** Takes the answer to what was sent at `sentTicks`; null: there was none. */
-  received(answer: PoolAnswer | null, sentTicks: number): void;
-}
+export type SharedCircuits = ReturnType<typeof createSharedCircuits>;
 
 interface SharedCircuitsDeps {
   readonly clock: Clock;
@@ -263,7 +248,7 @@ const CLAIM_AHEAD_MS = 2500;
 /**
  * Routing uses `circuits`, which stay in memory; the next exchange sends what has changed to the other gateways.
  */
-export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): SharedCircuits {
+export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps) {
   const { clock, isAlone, nameOf, changed } = deps;
   /** Circuits that this gateway has opened and whose probe it will claim, once. */
   const met = new Set<string>();
@@ -340,13 +325,15 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps): S
         own.forget(id);
         forget(id);
       },
-    },
-    outgoing() {
+    } satisfies Circuits,
+    /** What the others do not know yet. */
+    outgoing(): Pick<PoolUpdate, 'circuits' | 'since' | 'claims' | 'released'> {
       claimAhead();
       const { claims: claimed, released } = claims.outgoing();
       return { ...ledger.outgoing(), claims: claimed.map(nameOf), released: released.map(nameOf) };
     },
-    received(answer, sentTicks) {
+    /** Takes the answer to what was sent at `sentTicks`; null: there was none. */
+    received(answer: PoolAnswer | null, sentTicks: number): void {
       ledger.received(answer?.circuits ?? null);
       if (answer === null) return;
       const held = answer.claims.map(({ name, isWanted }) => ({ id: idIn(name), isWanted }));

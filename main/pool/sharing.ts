@@ -23,12 +23,6 @@ import {
   type StampedChange,
 } from './protocol.ts';
 
-/** A registry's part in a pool, with the store that it writes. */
-export interface PoolSharing {
-  readonly sharing: RegistrySharing;
-  readonly store: Store;
-}
-
 interface SharingDeps {
   readonly pool: Pool;
   readonly store: Store;
@@ -56,7 +50,8 @@ interface Standing {
 const ASK_MS = 2000;
 const SWEEP = 'sweep';
 
-export function createSharing({ pool, store, addresses, load }: SharingDeps): PoolSharing {
+/** A registry's part in a pool, with the store that it writes. */
+export function createSharing({ pool, store, addresses, load }: SharingDeps) {
   const standings = new WeakMap<TableEntry, Standing>();
   /** Ids of machines with changes that are not in the database. */
   const missed = new Set<string>();
@@ -200,7 +195,7 @@ export function createSharing({ pool, store, addresses, load }: SharingDeps): Po
         for (const change of changes) noteWritten(change, result);
         return result;
       },
-    },
+    } satisfies Store,
   };
 }
 

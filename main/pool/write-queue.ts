@@ -6,13 +6,7 @@ import type { PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
 /** Writes that wait for the database. */
-export interface WriteQueue {
-  add(requests: readonly WriteRequest[]): void;
-  /** Answers all waiting writes with `message`. */
-  refuse(message: string): void;
-  /** Resolves once the queue is empty. */
-  drained(): Promise<void>;
-}
+export type WriteQueue = ReturnType<typeof createWriteQueue>;
 
 interface QueueDeps {
   readonly data: PoolWorkerData;
@@ -28,7 +22,7 @@ const MAX_BATCH = 100;
 /** More than 10,000 machines send before a database counts as away. */
 const MAX_WAITING = 5000;
 
-export function createWriteQueue(deps: QueueDeps): WriteQueue {
+export function createWriteQueue(deps: QueueDeps) {
   const { data, onSettled } = deps;
   const writer = { ...writerOf(data), shown: data.shown };
   const waiting: WriteRequest[] = [];
@@ -70,7 +64,7 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
   }
 
   return {
-    add(requests) {
+    add(requests: readonly WriteRequest[]): void {
       const room = Math.max(0, MAX_WAITING - waiting.length);
       waiting.push(...requests.slice(0, room));
       const refused = requests.slice(room);
@@ -80,8 +74,10 @@ export function createWriteQueue(deps: QueueDeps): WriteQueue {
         );
       void drain();
     },
+    /** Answers all waiting writes with `message`. */
     refuse,
-    drained() {
+    /** Resolves once the queue is empty. */
+    drained(): Promise<void> {
       if (!isCommitting && waiting.length === 0) return Promise.resolve();
       return new Promise((resolve) => {
         idle.push(resolve);

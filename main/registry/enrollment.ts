@@ -193,16 +193,7 @@ export interface NewEnrollment {
 }
 
 /** Tokens that were issued but not used yet. */
-export interface OpenEnrollments {
-  /** `addresses`: where the other machine reaches this gateway or its pool. */
-  create(addresses: readonly string[]): Promise<Answer<NewEnrollment>>;
-  /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
-  take(token: string): StoredEnrollment | null;
-  /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
-  putBack(enrollment: StoredEnrollment): void;
-  /** Drops a token that another gateway has taken. */
-  drop(digest: string): void;
-}
+type OpenEnrollments = ReturnType<typeof createOpenEnrollments>;
 
 const LIFETIME_MS = 3_600_000;
 /** Nobody adds this many machines in an hour; a client in a loop must not fill the disk. */
@@ -219,7 +210,7 @@ const TOO_MANY: Refusal = {
 export function createOpenEnrollments(
   kept: readonly StoredEnrollment[],
   { store, clock }: { readonly store: Pick<Store, 'write'>; readonly clock: Clock },
-): OpenEnrollments {
+) {
   const open = new Map(kept.map((each) => [each.digest, each]));
 
   function takeExpired(): string[] {
@@ -231,7 +222,8 @@ export function createOpenEnrollments(
   }
 
   return {
-    async create(addresses) {
+    /** `addresses`: where the other machine reaches this gateway or its pool. */
+    async create(addresses: readonly string[]): Promise<Answer<NewEnrollment>> {
       const expired = takeExpired();
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
@@ -252,14 +244,17 @@ export function createOpenEnrollments(
         201,
       );
     },
-    take(token) {
+    /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
+    take(token: string): StoredEnrollment | null {
       const enrollment = open.get(digestOf(token));
       if (enrollment === undefined || enrollment.expiresAt <= clock.now()) return null;
       open.delete(enrollment.digest);
       return enrollment;
     },
-    putBack: (enrollment) => void open.set(enrollment.digest, enrollment),
-    drop: (digest) => void open.delete(digest),
+    /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
+    putBack: (enrollment: StoredEnrollment) => void open.set(enrollment.digest, enrollment),
+    /** Drops a token that another gateway has taken. */
+    drop: (digest: string) => void open.delete(digest),
   };
 }
 

@@ -15,18 +15,6 @@ import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/htt
 /** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
 
-interface Listing {
-  list(raw: RawQuery): PiecesAnswer | Refusal;
-  /** Over all providers of the default list. */
-  counts(): Counts;
-  /** The first ids of the default list. */
-  ids(limit: number): readonly string[];
-  /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
-  renew(id: string): void;
-  /** Drops the serialised form of a removed provider. */
-  forget(id: string): void;
-}
-
 /** A provider's serialised form, kept because most are the same in the next list. */
 interface Piece {
   /** Revision of the registry at the provider's last change. */
@@ -39,7 +27,7 @@ interface Piece {
   readonly stamp: number;
 }
 
-export function createListing(table: ProviderTable, traffic: (id: string) => Traffic): Listing {
+export function createListing(table: ProviderTable, traffic: (id: string) => Traffic) {
   const pieces = new Map<string, Piece>();
   // Stamps restart with each run.
   const run = newSecret().slice(0, 12);
@@ -80,7 +68,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
   }
 
   return {
-    list(raw) {
+    list(raw: RawQuery): PiecesAnswer | Refusal {
       const query = readListQuery(raw);
       if (query.kind === 'refused') return query;
       const { counts, page } = select(query);
@@ -92,21 +80,25 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
         json: () => listJson(page, counts),
       };
     },
-    counts: () => select(ONLY_COUNTS).counts,
-    ids(limit) {
+    /** Over all providers of the default list. */
+    counts: (): Counts => select(ONLY_COUNTS).counts,
+    /** The first ids of the default list. */
+    ids(limit: number): readonly string[] {
       const ids: string[] = [];
       table.survey(({ id, shown }, silentMs) => {
         if (ids.length < limit && shown !== null && !isHidden(silentMs)) ids.push(id);
       });
       return ids;
     },
-    renew(id) {
+    /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
+    renew(id: string): void {
       const entry = table.get(id);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null) return;
       pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
     },
-    forget: (id) => void pieces.delete(id),
+    /** Drops the serialised form of a removed provider. */
+    forget: (id: string) => void pieces.delete(id),
   };
 }
 

@@ -81,34 +81,13 @@ export function isNotExpected({ shown, isOwn }: TableEntry): boolean {
 }
 
 /** All providers in memory, in the order of enrolment, and how long each has been silent. */
-export interface ProviderTable {
-  get(id: string): TableEntry | undefined;
-  all(): Iterable<TableEntry>;
-  isEmpty(): boolean;
-  add(entry: TableEntry): void;
-  remove(id: string): void;
-  /** Must be called after each change of an entry. */
-  touch(entry: TableEntry): void;
-  /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
-  noteHeartbeat(entry: TableEntry): boolean;
-  /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
-  resumed(): void;
-  silentMs(entry: TableEntry): number;
-  /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
-  survey(visit: (entry: TableEntry, silentMs: number) => void): void;
-  /** Null before the first heartbeat. */
-  status(entry: TableEntry): ProviderStatus | null;
-  /** The machines that routing may choose now; the same array until one of them changes. */
-  targets(): readonly Target[];
-  /** Rises with each change. */
-  revision(): number;
-}
+export type ProviderTable = ReturnType<typeof createProviderTable>;
 
 /** The registry reads the clock more often than this; a longer gap means that this computer was asleep. */
 const ABSENCE_MS = 20_000;
 
 /** `changed` is called with the id of each provider that changes. */
-export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
+export function createProviderTable(clock: Clock, changed: (id: string) => void) {
   const entries = new Map<string, TableEntry>();
   const targetsById = new Map<string, Target>();
   let revision = 0;
@@ -155,20 +134,22 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   }
 
   return {
-    get: (id) => entries.get(id),
-    all: () => entries.values(),
-    isEmpty: () => entries.size === 0,
-    add(entry) {
+    get: (id: string): TableEntry | undefined => entries.get(id),
+    all: (): Iterable<TableEntry> => entries.values(),
+    isEmpty: (): boolean => entries.size === 0,
+    add(entry: TableEntry): void {
       entries.set(entry.id, entry);
       touch(entry);
     },
-    remove(id) {
+    remove(id: string): void {
       entries.delete(id);
       if (targetsById.delete(id)) targets = null;
       advance(id);
     },
+    /** Must be called after each change of an entry. */
     touch,
-    noteHeartbeat(entry) {
+    /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
+    noteHeartbeat(entry: TableEntry): boolean {
       const ticks = now();
       const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasStale) targets = null;
@@ -177,24 +158,29 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
       entry.isAwaited = false;
       return isBack;
     },
-    resumed() {
+    /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
+    resumed(): void {
       for (const entry of entries.values()) entry.isAwaited = true;
     },
     silentMs,
-    survey(visit) {
+    /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
+    survey(visit: (entry: TableEntry, silentMs: number) => void): void {
       const ticks = now();
       for (const entry of entries.values()) visit(entry, ticks - entry.lastHeartbeatTicks);
     },
-    status: (entry) =>
+    /** Null before the first heartbeat. */
+    status: (entry: TableEntry): ProviderStatus | null =>
       entry.shown === null ? null : statusAt(entry.shown.status, silentMs(entry)),
-    targets() {
+    /** The machines that routing may choose now; the same array until one of them changes. */
+    targets(): readonly Target[] {
       const ticks = now();
       if (targets === null || ticks >= targetsUntil) {
         ({ targets, untilTicks: targetsUntil } = freshTargets(targetsById, entries, ticks));
       }
       return targets;
     },
-    revision: () => revision,
+    /** Rises with each change. */
+    revision: (): number => revision,
   };
 }
 

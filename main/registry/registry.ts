@@ -22,7 +22,7 @@ import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enro
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
 import { type Counts, createListing, type RawQuery, readHistoryLimit } from './listing.ts';
 import { silenceAtStart } from './liveness.ts';
-import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
+import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import {
   createProviderTable,
@@ -42,16 +42,10 @@ import {
   providerNotFound,
   unwritten,
 } from './responses.ts';
-import {
-  type Capacity,
-  causesIn,
-  createCapacity,
-  type ServingState,
-  servingState,
-} from './serving.ts';
+import { causesIn, createCapacity, type ServingState, servingState } from './serving.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
-import type { VerifierHost, VerifierPort } from './verifier-port.ts';
+import type { VerifierPort } from './verifier-port.ts';
 
 export interface RegistryDeps {
   readonly store: Store;
@@ -71,40 +65,9 @@ export interface RegistryDeps {
   readonly changed: (id: string) => void;
 }
 
-export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
-  /** Starts watching for silence. */
-  start(): void;
-  /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
-  resumed(): void;
-  stop(): Promise<void>;
-  handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
-  handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
-  newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
-  list(query: RawQuery): PiecesAnswer | Refusal;
-  /** Null if it is unknown or has not sent a heartbeat yet. */
-  get(id: string): Provider | null;
-  /** For the status report. */
-  excerpt(id: string): LocalProvider | null;
-  /** The provider with the latest heartbeat; null while there is none. */
-  freshest(): string | null;
-  /** Over all providers of the default list. */
-  counts(): Counts;
-  /** What the machines that routing may choose now offer together. */
-  capacity(): Capacity;
-  /** The first ids of the default list. */
-  ids(limit: number): readonly string[];
-  /** The machines that routing may choose now; the same array until one of them changes. */
-  targets(): readonly Target[];
-  /** Whether any machine is expected to serve; without one, `local` is not configured. */
-  servingState(): ServingState;
-  /** Why none of the machines is used, for callers. */
-  causes(): string;
-  /** Rises with each change. */
-  revision(): number;
-  readonly verifierHost: VerifierHost;
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
-export function createRegistry(deps: RegistryDeps): Registry {
+export function createRegistry(deps: RegistryDeps) {
   const { store, clock, traffic, changed } = deps;
   let isLoaded = false;
   const table = createProviderTable(clock, (id) => {
@@ -129,51 +92,65 @@ export function createRegistry(deps: RegistryDeps): Registry {
   sharing.begin({
     ...parts,
     tokens: open,
-    absorbNotes: notes.absorb,
+    absorbNotes: (documents, isRemoved) => notes.absorb(documents, isRemoved),
     gone: (id) => listing.forget(id),
   });
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
     notes: () => notes.notes(),
-    nameOf: (id) => notes.nameOf(id),
-    setNote: (id, body) => notes.setNote(id, body),
+    nameOf: (id: string) => notes.nameOf(id),
+    setNote: (id: string, body: unknown) => notes.setNote(id, body),
+    /** What the machines that routing may choose now offer together. */
     capacity,
-    start() {
+    /** Starts watching for silence. */
+    start(): void {
       sweep.start();
       sharing.start();
     },
+    /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
-    async stop() {
+    async stop(): Promise<void> {
       sharing.stop();
       await sweep.stop();
     },
-    handleEnroll: (message) => enroll(message, open, parts),
-    async handleHeartbeat(message) {
+    handleEnroll: (message: AgentMessage): Promise<Answer<EnrollAnswer>> =>
+      enroll(message, open, parts),
+    async handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>> {
       const answer = await takeHeartbeat(message, parts);
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl) => open.create(sharing.joinAddresses(baseUrl)),
-    list: (query) => listing.list(query),
-    get(id) {
+    newEnrollment: (baseUrl: string): Promise<Answer<NewEnrollment>> =>
+      open.create(sharing.joinAddresses(baseUrl)),
+    list: (query: RawQuery): PiecesAnswer | Refusal => listing.list(query),
+    /** Null if it is unknown or has not sent a heartbeat yet. */
+    get(id: string): Provider | null {
       const entry = table.get(id);
       const status = entry === undefined ? null : table.status(entry);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null || status === null) return null;
       return providerView({ entry, record, status, traffic: traffic(id) });
     },
-    excerpt(id) {
+    /** For the status report. */
+    excerpt(id: string): LocalProvider | null {
       const entry = table.get(id);
       return entry === undefined ? null : excerptOf(entry);
     },
-    freshest: () => freshest(table),
-    counts: () => listing.counts(),
-    ids: (limit) => listing.ids(limit),
-    targets: () => table.targets(),
-    servingState: () => servingState(table),
-    causes: () => causesIn(table),
-    revision: () => table.revision(),
+    /** The provider with the latest heartbeat; null while there is none. */
+    freshest: (): string | null => freshest(table),
+    /** Over all providers of the default list. */
+    counts: (): Counts => listing.counts(),
+    /** The first ids of the default list. */
+    ids: (limit: number): readonly string[] => listing.ids(limit),
+    /** The machines that routing may choose now; the same array until one of them changes. */
+    targets: (): readonly Target[] => table.targets(),
+    /** Whether any machine is expected to serve; without one, `local` is not configured. */
+    servingState: (): ServingState => servingState(table),
+    /** Why none of the machines is used, for callers. */
+    causes: (): string => causesIn(table),
+    /** Rises with each change. */
+    revision: (): number => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
 }
@@ -200,21 +177,15 @@ function freshest(table: ProviderTable): string | null {
   return found?.id ?? null;
 }
 
-/** The agent of this process: enrolled automatically, its heartbeats need no signature. */
-interface OwnAgent {
-  /** Enrols the agent; at later starts it is the same provider. */
-  adoptOwn(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
-  /** Null if the id is not the adopted one. */
-  ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null>;
-}
-
 /** The sender address of this process's own heartbeats. */
 const OWN_IP = '127.0.0.1';
 
-function createOwnAgent(parts: RegistryContext): OwnAgent {
+/** The agent of this process: enrolled automatically, its heartbeats need no signature. */
+function createOwnAgent(parts: RegistryContext) {
   const { table } = parts;
   return {
-    async adoptOwn(text) {
+    /** Enrols the agent; at later starts it is the same provider. */
+    async adoptOwn(text: string): Promise<{ readonly id: string; readonly gatewayToken: string }> {
       const publicKey = parsePublicKey(text);
       if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
       const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
@@ -233,7 +204,8 @@ function createOwnAgent(parts: RegistryContext): OwnAgent {
       }
       return { id: entry.id, gatewayToken: entry.gatewayToken };
     },
-    async ownHeartbeat(id, record) {
+    /** Null if the id is not the adopted one. */
+    async ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null> {
       const entry = table.get(id);
       if (entry === undefined || !entry.isOwn) return null;
       const { sequence } = entry.stored;
@@ -248,17 +220,6 @@ interface History {
   readonly data: readonly ProviderEvent[];
 }
 
-/** The owner's actions on providers. */
-interface ProviderAdmin {
-  remove(id: string): Promise<Answer<{ readonly id: string }>>;
-  /** Requests a verification; does not wait for the run. */
-  requestVerification(id: string): Answer<{
-    readonly id: string;
-    readonly verification: Pick<Verification, 'status'>;
-  }>;
-  history(id: string, query: RawQuery): Promise<Answer<History>>;
-}
-
 const OWN_PROVIDER: Refusal = {
   kind: 'refused',
   status: 409,
@@ -267,11 +228,11 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
 };
 
-/** `gone` is called for a provider that was removed. */
-function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void): ProviderAdmin {
+/** The owner's actions on providers; `gone` is called for one that was removed. */
+function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
   const { table, store, verifier, sharing } = parts;
   return {
-    async remove(id) {
+    async remove(id: string): Promise<Answer<{ readonly id: string }>> {
       const unavailable = table.get(id) === undefined ? await sharing.catchUp() : null;
       const entry = table.get(id);
       if (entry === undefined) return unavailable ?? providerNotFound(id);
@@ -290,13 +251,17 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
       }
       return answered({ id });
     },
-    requestVerification(id) {
+    /** Requests a verification; does not wait for the run. */
+    requestVerification(id: string): Answer<{
+      readonly id: string;
+      readonly verification: Pick<Verification, 'status'>;
+    }> {
       const entry = table.get(id);
       if (entry === undefined || entry.shown === null) return providerNotFound(id);
       verifier.providerChanged(id, { ...NO_NEWS, requested: true });
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
-    async history(id, query) {
+    async history(id: string, query: RawQuery): Promise<Answer<History>> {
       if (table.get(id) === undefined) return providerNotFound(id);
       const limit = readHistoryLimit(query);
       if (typeof limit !== 'number') return limit;

@@ -3,15 +3,6 @@ import { type RegistryContext, statusEvents, write } from './context.ts';
 import { isForgotten } from './liveness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
-/** Detects silent machines while the registry runs. */
-interface Sweeper {
-  start(): void;
-  /** A provider was added; without any there is nothing to watch. */
-  wake(): void;
-  /** Stops the timer and saves the time at which the registry was last alive. */
-  stop(): Promise<void>;
-}
-
 /** How soon silence shows in the history and the window; routing checks silence itself. */
 const SWEEP_MS = 1000;
 /** How often the registry saves the time at which it was alive. */
@@ -19,7 +10,7 @@ const ALIVE_MS = 15_000;
 const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
-export function createSweeper(parts: RegistryContext, gone: (id: string) => void): Sweeper {
+export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
   const { table, clock, verifier, log, sharing } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
@@ -64,14 +55,16 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
   }
 
   return {
-    start() {
+    start(): void {
       // The current status was noted before the restart, or will be when it changes.
       for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
       isRunning = true;
       wake();
     },
+    /** A provider was added; without any there is nothing to watch. */
     wake,
-    async stop() {
+    /** Stops the timer and saves the time at which the registry was last alive. */
+    async stop(): Promise<void> {
       isRunning = false;
       cancelTimer?.();
       await write([alive()], parts);

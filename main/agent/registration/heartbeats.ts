@@ -5,15 +5,7 @@ import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
-export interface Heartbeats {
-  start(): void;
-  /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
-  changed(): void;
-  /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
-  now(): void;
-  /** Sends a goodbye and waits at most a second for the answer. */
-  stop(): Promise<void>;
-}
+export type Heartbeats = ReturnType<typeof createHeartbeats>;
 
 interface HeartbeatDeps {
   readonly link: RegistryLink;
@@ -36,7 +28,7 @@ const DEBOUNCE_MS = 250;
 /** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
 
-export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
+export function createHeartbeats(deps: HeartbeatDeps) {
   const { link, clock } = deps;
   const stopping = new AbortController();
   let cancelTimer = () => {};
@@ -97,21 +89,24 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   }
 
   return {
-    start() {
+    start(): void {
       if (isStarted) return;
       isStarted = true;
       void begin();
     },
-    changed() {
+    /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
+    changed(): void {
       if (isRunning) wanted ??= 'changed';
       else bringForward();
     },
-    now() {
+    /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
+    now(): void {
       if (!isStarted || stopping.signal.aborted) return;
       if (isRunning) wanted = 'now';
       else sendNow();
     },
-    async stop() {
+    /** Sends a goodbye and waits at most a second for the answer. */
+    async stop(): Promise<void> {
       if (stopping.signal.aborted) return;
       stopping.abort();
       cancelTimer();

@@ -43,26 +43,7 @@ export interface RegistrationView {
 }
 
 /** The session with one registry: link, heartbeats, last result. */
-interface RegistrySession {
-  view(): RegistrationView;
-  show(part: Partial<RegistrationView>): void;
-  /** Digests of the tokens that are accepted from the gateway. */
-  tokenDigests(): readonly Buffer[];
-  /** The token that the gateway sends; null while there is none. */
-  gatewayToken(): string | null;
-  /** Starts sending heartbeats over this link. */
-  connect(link: RegistryLink, gatewayToken: string): void;
-  /** The record has changed: a heartbeat is sent soon. */
-  changed(): void;
-  /** Sends a heartbeat at once. */
-  now(): void;
-  /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
-  disconnect(): Promise<AbortSignal>;
-  /** Aborts when the session ends. */
-  signal(): AbortSignal;
-  /** Ends the session for good. */
-  stop(): Promise<void>;
-}
+type RegistrySession = ReturnType<typeof createRegistrySession>;
 
 interface RegistrySessionDeps {
   readonly clock: Clock;
@@ -84,7 +65,7 @@ const NOWHERE: RegistrationView = {
   clockOffsetMs: 0,
 };
 
-function createRegistrySession(deps: RegistrySessionDeps): RegistrySession {
+function createRegistrySession(deps: RegistrySessionDeps) {
   const { clock } = deps;
   let view = NOWHERE;
   let digests: readonly Buffer[] = [];
@@ -125,11 +106,14 @@ function createRegistrySession(deps: RegistrySessionDeps): RegistrySession {
   }
 
   return {
-    view: () => view,
+    view: (): RegistrationView => view,
     show,
-    tokenDigests: () => digests,
-    gatewayToken: () => token,
-    connect(link, gatewayToken) {
+    /** Digests of the tokens that are accepted from the gateway. */
+    tokenDigests: (): readonly Buffer[] => digests,
+    /** The token that the gateway sends; null while there is none. */
+    gatewayToken: (): string | null => token,
+    /** Starts sending heartbeats over this link. */
+    connect(link: RegistryLink, gatewayToken: string): void {
       if (isStopped) return;
       digests = [digestOf(gatewayToken)];
       token = gatewayToken;
@@ -140,11 +124,16 @@ function createRegistrySession(deps: RegistrySessionDeps): RegistrySession {
       });
       beats.start();
     },
+    /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
+    /** Sends a heartbeat at once. */
     now: () => beats?.now(),
+    /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
     disconnect,
-    signal: () => lifetime.signal,
-    async stop() {
+    /** Aborts when the session ends. */
+    signal: (): AbortSignal => lifetime.signal,
+    /** Ends the session for good. */
+    async stop(): Promise<void> {
       isStopped = true;
       await disconnect();
       lifetime.abort();
@@ -158,19 +147,7 @@ type JoinResult =
   | ({ readonly kind: 'failed' } & LinkProblem);
 
 /** The registry that this machine reports to, and the operations that change it. */
-export interface Registration extends Pick<
-  RegistrySession,
-  'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
-> {
-  start(): void;
-  view(): RegistrationView;
-  join(line: JoinLine): Promise<JoinResult>;
-  /** Returns to the registry of this process. */
-  leave(): Promise<void>;
-  /** Applies settings that name another registry or another token. */
-  configure(configured: Configured): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Registration = ReturnType<typeof createRegistration>;
 
 interface RegistrationDeps extends RegistrySessionDeps {
   readonly identity: AgentIdentity;
@@ -186,7 +163,7 @@ interface RegistrationDeps extends RegistrySessionDeps {
 const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Nothing is sent before `start`. */
-export function createRegistration(deps: RegistrationDeps): Registration {
+export function createRegistration(deps: RegistrationDeps) {
   let { configured } = deps;
   const session = createRegistrySession(deps);
   const show = (part: Partial<RegistrationView>) => session.show(part);
@@ -232,12 +209,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   return {
     start: () => void settle(deps.saved),
-    view: () => session.view(),
+    view: (): RegistrationView => session.view(),
     tokenDigests: () => session.tokenDigests(),
     gatewayToken: () => session.gatewayToken(),
     changed: () => session.changed(),
     now: () => session.now(),
-    async join({ url: first, others, token }) {
+    async join({ url: first, others, token }: JoinLine): Promise<JoinResult> {
       const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const link = linkTo(url, null, [first, ...others]);
@@ -253,18 +230,20 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       }
       return { kind: 'joined', url: link.url ?? url, warning: failure?.happened ?? null };
     },
-    async leave() {
+    /** Returns to the registry of this process. */
+    async leave(): Promise<void> {
       const signal = await session.disconnect();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
     },
-    async configure(now) {
+    /** Applies settings that name another registry or another token. */
+    async configure(now: Configured): Promise<void> {
       configured = now;
       const signal = await session.disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
-    stop: () => session.stop(),
+    stop: (): Promise<void> => session.stop(),
   };
 }
 

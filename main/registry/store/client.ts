@@ -110,14 +110,6 @@ function take<T>(waiting: Map<number, T>, id: number): T | undefined {
   return found;
 }
 
-/** Sends requests to a database thread, in order. */
-export interface Outbox {
-  /** Sent together with others, or at once if none was sent recently. */
-  write(request: WriteRequest): void;
-  /** Sent now, after all earlier writes. */
-  ask(request: Exclude<StoreRequest, { readonly kind: 'writes' }>): void;
-}
-
 /** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */
 const BATCH_MS = 50;
 /** Writes per message, which is copied at once: thousands would block this thread. */
@@ -126,7 +118,7 @@ const MAX_BATCH = 100;
 /**
  * Each message wakes the database thread and each answer this one, so many small ones cost more than a few large ones.
  */
-export function createOutbox(post: (request: StoreRequest) => void, clock: Clock): Outbox {
+export function createOutbox(post: (request: StoreRequest) => void, clock: Clock) {
   let waiting: WriteRequest[] = [];
   let cancelFlush: (() => void) | null = null;
   let lastTicks = -Infinity;
@@ -142,12 +134,14 @@ export function createOutbox(post: (request: StoreRequest) => void, clock: Clock
   }
 
   return {
-    write(request) {
+    /** Sent together with others, or at once if none was sent recently. */
+    write(request: WriteRequest): void {
       waiting.push(request);
       if (waiting.length >= MAX_BATCH) flush();
       else cancelFlush ??= clock.after(Math.max(0, lastTicks + BATCH_MS - clock.ticks()), flush);
     },
-    ask(request) {
+    /** Sent now, after all earlier writes. */
+    ask(request: Exclude<StoreRequest, { readonly kind: 'writes' }>): void {
       flush();
       post(request);
     },

@@ -222,15 +222,10 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;`,
 ];
 
-export interface Writer {
-  /** Writes all requests in one transaction; they are on disk once this returns `written`. */
-  commit(requests: readonly WriteRequest[]): readonly SettledWrite[];
-  /** Newest first. */
-  events(providerId: string, limit: number): readonly StoredEvent[];
-}
+export type Writer = ReturnType<typeof createWriter>;
 
 /** `path` is the file of `db`. */
-export function createWriter(db: Database, path: string): Writer {
+export function createWriter(db: Database, path: string) {
   const apply = createApply(db);
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {
     for (const { changes } of requests) for (const change of changes) apply(change);
@@ -258,8 +253,10 @@ export function createWriter(db: Database, path: string): Writer {
   }
 
   return {
+    /** Writes all requests in one transaction; they are on disk once this returns `written`. */
     commit,
-    events(providerId, limit) {
+    /** Newest first. */
+    events(providerId: string, limit: number): readonly StoredEvent[] {
       const rows = readEvents.all(providerId, Math.max(0, Math.min(limit, EVENTS_KEPT)));
       return rows.flatMap((row) => {
         const { success, data } = eventRowSchema.safeParse(row);

@@ -197,21 +197,10 @@ export function withEnd(
 }
 
 /** The runs of all providers, and when the next are due. */
-export interface RunHistory {
-  plan(subject: VerificationSubject): Plan;
-  isRequested(subject: VerificationSubject): boolean;
-  /** Whether a test inference would be the first since the provider was enrolled or changed. */
-  isFirst(subject: VerificationSubject): boolean;
-  noteNews(subject: VerificationSubject, news: VerifierNews): void;
-  /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
-  routed(id: string, result: 'served' | 'failed'): void;
-  begin(subject: VerificationSubject): void;
-  end(subject: VerificationSubject, ending: RunEnding): void;
-  forget(id: string): void;
-}
+export type RunHistory = ReturnType<typeof createRunHistory>;
 
 /** Kept in memory only. */
-export function createRunHistory(clock: Clock, random: () => number): RunHistory {
+export function createRunHistory(clock: Clock, random: () => number) {
   const memories = new Map<string, RunMemory>();
   /** By provider: the material changes before the last test inference. */
   const tried = new Map<string, number>();
@@ -230,24 +219,29 @@ export function createRunHistory(clock: Clock, random: () => number): RunHistory
   }
 
   return {
-    plan: (subject) => planOf(subject.verification, get(subject), clock.ticks()),
-    isRequested: (subject) => get(subject).requested,
-    isFirst: ({ id, materialChanges, verification }) =>
+    plan: (subject: VerificationSubject): Plan =>
+      planOf(subject.verification, get(subject), clock.ticks()),
+    isRequested: (subject: VerificationSubject): boolean => get(subject).requested,
+    /** Whether a test inference would be the first since the provider was enrolled or changed. */
+    isFirst: ({ id, materialChanges, verification }: VerificationSubject): boolean =>
       verification.state === 'pending' && tried.get(id) !== materialChanges,
-    noteNews: (subject, news) => update(subject, (memory) => withNews(memory, news)),
-    routed(id, result) {
+    noteNews: (subject: VerificationSubject, news: VerifierNews) =>
+      update(subject, (memory) => withNews(memory, news)),
+    /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
+    routed(id: string, result: 'served' | 'failed'): void {
       const memory = memories.get(id);
       if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
     },
-    begin: (subject) => update(subject, (memory) => withStart(memory, clock.ticks())),
-    end(subject, ending) {
+    begin: (subject: VerificationSubject) =>
+      update(subject, (memory) => withStart(memory, clock.ticks())),
+    end(subject: VerificationSubject, ending: RunEnding): void {
       const { deferred, leftOut, inference } = ending;
       const tested = inference !== 'none';
       if (tested) tried.set(subject.id, subject.materialChanges);
       const run = { deferred, leftOut, tested, proven: inference === 'passed' };
       update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
     },
-    forget(id) {
+    forget(id: string): void {
       memories.delete(id);
       tried.delete(id);
     },
