@@ -105,3 +105,11 @@ const FIXES: Readonly<Record<DatabaseFailure['kind'], string>> = {
 export function explainDatabase({ kind, code }: DatabaseFailure, shown: string): string {
   return `The pool's database ${shown} ${FIXES[kind]} (${code}).`;
 }
+
+/** The two connections of a gateway in a pool. */
+export interface Session {
+  readonly writer: Connection;
+  /** Receives announcements of commits, reads them, and holds the leases. */
+  readonly reader: Connection;
+  end(): void;
+}

@@ -1,6 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Connection } from './connection.ts';
-import type { Session } from './session.ts';
+import type { Connection, Session } from './connection.ts';
 import type { PoolTimes } from './protocol.ts';
 
 /** The leases of this gateway: each the right to do what one gateway does at a time. */

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import type { SettledWrite } from '../registry/store/protocol.ts';
+import type { SettledWrite } from '../registry/store/open-store.ts';
 import { exchange } from './exchange.ts';
 import { createLeases, keepLeases, type Leases } from './leases.ts';
 import { syncMembers } from './members.ts';
@@ -18,10 +18,10 @@ import {
   type PoolStatus,
   type PoolWorkerData,
 } from './protocol.ts';
-import { createOpening, createPoolReader, type PoolReader } from './reader.ts';
-import { readEvents } from './reading.ts';
-import { createSessionKeeper, type Session, type SessionState } from './session.ts';
-import { createWriteQueue, type WriteQueue } from './write-queue.ts';
+import { createOpening, createPoolReader, type PoolReader, readEvents } from './reading.ts';
+import type { Session } from './connection.ts';
+import { createSessionKeeper, type SessionState } from './session.ts';
+import { createWriteQueue, type WriteQueue } from './commit.ts';
 
 /** Sends messages to the gateway's thread, one at a time. */
 interface Delivery<Message> {

@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import type { Log } from '../platform/log.ts';
-import { createStoreClient } from '../registry/store/client.ts';
-import type { OpenedStore } from '../registry/store/open-store.ts';
+import type { Unusable } from '../registry/store/errors.ts';
+import { createStoreClient, type OpenedStore } from '../registry/store/open-store.ts';
 import { createPoolClient, type Pool } from './client.ts';
 import { createPoolPart } from './gateway-part.ts';
 import type { PoolStatus, PoolWorkerData } from './protocol.ts';
@@ -12,8 +12,7 @@ import { createSharing } from './sharing.ts';
 
 /** Opened by `openPool`; `pool` is the connection to the other gateways. */
 export type OpenedPool =
-  | (Extract<OpenedStore, { readonly kind: 'open' }> & { readonly pool: Pool })
-  | Extract<OpenedStore, { readonly kind: 'unusable' }>;
+  (Extract<OpenedStore, { readonly kind: 'open' }> & { readonly pool: Pool }) | Unusable;
 
 /**
  * Opens a PostgreSQL that several gateways share, in a worker thread. If it does not answer, it is waited for in the

@@ -1,5 +1,6 @@
 import type { PoolReport } from '#shared/status.ts';
-import type { StoreOpening, StoreReply, StoreRequest } from '../registry/store/protocol.ts';
+import type { Unusable } from '../registry/store/errors.ts';
+import type { StoreOpening, StoreReply, StoreRequest } from '../registry/store/open-store.ts';
 import type {
   StoreChange,
   StoredEnrollment,
@@ -73,7 +74,7 @@ export type PoolOpening =
   | (Extract<StoreOpening, { readonly kind: 'open' }> & {
       readonly stamps: ReadonlyMap<string, Stamp>;
     })
-  | Extract<StoreOpening, { readonly kind: 'unusable' }>;
+  | Unusable;
 
 export type PoolReply =
   | Exclude<StoreReply, { readonly kind: 'opening' }>

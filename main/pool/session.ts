@@ -1,8 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
-import type { UnusableReason } from '../registry/store/errors.ts';
-import { CHANNEL, type PoolWriter, prepareCommits } from './commit.ts';
+import type { Unusable } from '../registry/store/errors.ts';
+import { CHANNEL, prepareCommits } from './commit.ts';
 import { POOL_TIMES, type PoolWorkerData } from './protocol.ts';
-import { connect, type Connection, databaseFailureOf, explainDatabase } from './connection.ts';
+import { connect, type Session, databaseFailureOf, explainDatabase } from './connection.ts';
 import { NEWS_CHANNEL, prepareExchange } from './exchange.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 
@@ -10,19 +10,11 @@ import { migrate, MIGRATIONS } from './migrations.ts';
 const MIGRATION_MS = 120_000;
 const RETRY_MS = 1000;
 
-/** The two connections of a gateway in a pool. */
-export interface Session {
-  readonly writer: Connection;
-  /** Receives announcements of commits, reads them, and holds the leases. */
-  readonly reader: Connection;
-  end(): void;
-}
-
 export type SessionState =
   | { readonly kind: 'connected'; readonly session: Session }
   | { readonly kind: 'away'; readonly message: string }
   /** A person has to act, and restart the gateway. */
-  | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
+  | Unusable;
 
 interface KeeperDeps {
   readonly data: PoolWorkerData;
@@ -144,8 +136,3 @@ async function openSession({ data, onCommit, onNews }: KeeperDeps): Promise<Sess
     throw error;
   }
 }
-
-export const writerOf = ({ gateway }: PoolWorkerData): PoolWriter => ({
-  run: gateway.run,
-  home: gateway.id,
-});

@@ -1,9 +1,9 @@
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { ProviderTable, TableEntry } from './provider-table.ts';
 import type { Refusal } from '../platform/http/routes.ts';
-import type { PoolAnnouncement } from './responses.ts';
 import type {
   ProviderPart,
   Store,

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { Verification } from '#shared/provider.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';
@@ -11,13 +12,6 @@ export interface EnrollAnswer {
   readonly gateway_token: string;
   readonly heartbeat_ms: number;
   readonly pool?: PoolAnnouncement;
-}
-
-/** What the gateways of a pool tell agents about it. */
-export interface PoolAnnouncement {
-  readonly id: string;
-  /** Addresses at which agents reach a gateway of it. */
-  readonly registries: readonly string[];
 }
 
 export interface HeartbeatAnswer {

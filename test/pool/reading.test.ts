@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Connection } from '../../main/pool/connection.ts';
+import type { Connection, Session } from '../../main/pool/connection.ts';
 import { POOL_TIMES, type PoolChanges } from '../../main/pool/protocol.ts';
-import { createOpening, createPoolReader } from '../../main/pool/reader.ts';
-import type { Session } from '../../main/pool/session.ts';
+import { createOpening, createPoolReader } from '../../main/pool/reading.ts';
 import { providerRow } from '../../main/registry/store/rows.ts';
 import type { StoredState } from '../../main/registry/store/store.ts';
 import { createManualClock } from '../support/clock.ts';

@@ -1,3 +1,5 @@
+import type { PoolAnnouncement } from '#shared/pool.ts';
+import type { Answer } from '../../platform/http/routes.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 
 /** Why the registry did not accept a message. */
@@ -27,20 +29,13 @@ export interface RegistryView {
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
-/** The gateways that share this machine, any of which accepts its heartbeats. */
-export interface AnnouncedPool {
-  readonly id: string;
-  /** Addresses. */
-  readonly registries: readonly string[];
-}
-
 export type BeatOutcome =
   | {
       readonly kind: 'accepted';
       readonly standing: RegistryView;
       readonly heartbeatMs: number;
       /** Null if the gateway is in no pool. */
-      readonly pool: AnnouncedPool | null;
+      readonly pool: PoolAnnouncement | null;
     }
   /** The heartbeat was received, but the registry cannot write; nothing can be done here. */
   | { readonly kind: 'unwritten'; readonly message: string }
@@ -51,7 +46,7 @@ export type EnrollOutcome =
       readonly kind: 'enrolled';
       readonly id: string;
       readonly gatewayToken: string;
-      readonly pool: AnnouncedPool | null;
+      readonly pool: PoolAnnouncement | null;
     }
   | LinkFailure;
 
@@ -74,17 +69,11 @@ export interface RegistryLink {
 export interface OwnRegistry {
   adopt(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
   /** Null when `id` is not the adopted one. */
-  heartbeat(id: string, record: AgentRecord): Promise<OwnAnswer | null>;
+  heartbeat(
+    id: string,
+    record: AgentRecord,
+  ): Promise<Answer<RegistryView & { readonly heartbeat_ms: number }> | null>;
 }
-
-type OwnAnswer =
-  | { readonly kind: 'answered'; readonly body: RegistryView & { readonly heartbeat_ms: number } }
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: string;
-      readonly message: string;
-    };
 
 /** The link to the registry of this process needs neither key nor network. */
 export function createOwnLink(

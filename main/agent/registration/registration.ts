@@ -12,8 +12,8 @@ import type { AgentIdentity } from '../storage/identity.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
 import { registryOrigin } from './http-link.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import {
-  type AnnouncedPool,
   type BeatOutcome,
   createOwnLink,
   type EnrollOutcome,
@@ -177,11 +177,11 @@ export function createRegistration(deps: RegistrationDeps) {
 
   function linkTo(
     home: string,
-    pool: AnnouncedPool | null,
+    pool: PoolAnnouncement | null,
     named: readonly string[] = [],
   ): RegistryLink {
     const others = [...named, ...configured.otherRegistryUrls];
-    const onPool = (announced: AnnouncedPool) => keepPool(home, announced, deps);
+    const onPool = (announced: PoolAnnouncement) => keepPool(home, announced, deps);
     return createPoolLink({ ...deps, home, others, pool, onPool });
   }
 
@@ -286,7 +286,7 @@ async function keep(
 type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
 
 /** So that the other gateways are known at the next start, even if this one does not answer then. */
-function keepPool(registryUrl: string, pool: AnnouncedPool, { file }: RegistrationDeps): void {
+function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: RegistrationDeps): void {
   const { enrolment } = file.load();
   if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }

@@ -13,14 +13,8 @@ import type { z } from 'zod';
 import { asideName } from '../../platform/files.ts';
 import { migrate } from '../../platform/sqlite-schema.ts';
 import { COUNT_SUFFIX, createEnrolledCount, notedCount } from './enrolled-count.ts';
-import {
-  explain,
-  failureOf,
-  type StoreFailure,
-  unusableReason,
-  type UnusableReason,
-} from './errors.ts';
-import type { SettledWrite, Unreadable, WriteRequest } from './protocol.ts';
+import { explain, failureOf, type StoreFailure, unusableReason, type Unusable } from './errors.ts';
+import type { SettledWrite, Unreadable, WriteRequest } from './open-store.ts';
 import {
   documentRowSchema,
   enrollmentRowSchema,
@@ -48,7 +42,7 @@ type OpenedDatabase =
       /** Human-readable; null if nothing is missing. */
       readonly warning: string | null;
     }
-  | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
+  | Unusable;
 
 type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: StoreFailure };
 

@@ -6,7 +6,7 @@ import {
 } from 'node:worker_threads';
 import { createWriter, openDatabase, type Writer } from './database.ts';
 import { explain, failureOf } from './errors.ts';
-import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
+import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './open-store.ts';
 
 /* The database thread, so that no query and no slow disk can block the gateway. */
 
