@@ -11,7 +11,7 @@ import {
 import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace, type EngineSettings } from './engines/addresses.ts';
 import { gpuFigures } from './record.ts';
-import type { Configured, Registration } from './registration/registration.ts';
+import type { RegistrySettings, Registration } from './registration/registration.ts';
 import { createPortRetry } from './server/port-retry.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
@@ -44,7 +44,7 @@ export interface Agent {
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
   serveEngineAt(settings: EngineSettings): void;
   /** Reports to the registry that these settings name. */
-  reportTo(configured: Configured): Promise<void>;
+  reportTo(configured: RegistrySettings): Promise<void>;
   /** Runs a registry's checks on this machine; concurrent callers share one run. */
   runChecks(): Promise<DoctorReport>;
 }

@@ -130,7 +130,7 @@ export async function prepareCommits(connection: Connection): Promise<void> {
   await connection.run(FUNCTIONS);
 }
 
-type Settled =
+type CommitRow =
   | readonly ['written', number]
   | readonly ['refused', string, string]
   | readonly ['unwritten', string];
@@ -142,14 +142,14 @@ export async function commit(
   { run, home, shown }: PoolWriter & { readonly shown: string },
 ): Promise<readonly SettledWrite[]> {
   const writes = requests.map(({ changes }) => changes.map((change) => changeText(change, home)));
-  const [row] = await connection.query<{ readonly results: readonly Settled[] }>(
+  const [row] = await connection.query<{ readonly results: readonly CommitRow[] }>(
     'SELECT to_jsonb(pg_temp.commit_writes($1::jsonb, $2)) AS results',
     [JSON.stringify(writes), run],
   );
   return requests.map(({ id }, at) => ({ id, result: resultOf(row?.results[at], shown) }));
 }
 
-function resultOf(given: Settled | undefined, shown: string): PoolWriteResult {
+function resultOf(given: CommitRow | undefined, shown: string): PoolWriteResult {
   if (given?.[0] === 'written') return { kind: 'written', revision: given[1] };
   if (given?.[0] !== 'refused') {
     const code = given?.[1] ?? 'unknown';

@@ -143,7 +143,7 @@ INSERT INTO switchyard.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
 /** Any number that no other program uses. */
 const LOCK = 7_919_004_201;
 
-type Migrated =
+type MigrationResult =
   | { readonly kind: 'current' }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'other_secret' };
@@ -156,7 +156,7 @@ export async function migrate(
   connection: Connection,
   migrations: readonly Migration[],
   secretDigest: string,
-): Promise<Migrated> {
+): Promise<MigrationResult> {
   await connection.run('BEGIN');
   const migrated = await migrateWithin(connection, migrations, secretDigest);
   await connection.run(migrated.kind === 'current' ? 'COMMIT' : 'ROLLBACK');
@@ -167,7 +167,7 @@ async function migrateWithin(
   connection: Connection,
   migrations: readonly Migration[],
   secretDigest: string,
-): Promise<Migrated> {
+): Promise<MigrationResult> {
   await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
   if (!(await hasFoundation(connection))) await connection.run(FOUNDATION);
   const [pool] = await connection.query<PoolRow>(

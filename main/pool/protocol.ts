@@ -96,12 +96,12 @@ export interface PoolChanges {
   readonly enrollments: readonly StoredEnrollment[];
   /** By name. */
   readonly documents: Readonly<Record<string, string>>;
-  readonly removed: readonly Removed[];
+  readonly removed: readonly Removal[];
   /** All existing ids, after a gap too long to know what was removed during it; null otherwise. */
   readonly all: { readonly ids: readonly string[]; readonly revision: number } | null;
 }
 
-export interface Removed {
+export interface Removal {
   readonly kind: 'provider' | 'enrollment' | 'document';
   /** The name of a document. */
   readonly id: string;

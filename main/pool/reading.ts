@@ -20,7 +20,7 @@ import {
   type PoolProvider,
   type PoolTimes,
   type PoolWorkerData,
-  type Removed,
+  type Removal,
   type Stamp,
 } from './protocol.ts';
 
@@ -103,7 +103,7 @@ async function readChanges(
         return [{ digest: enrollment.digest, expiresAt: enrollment.expires_at }];
       }),
       documents: documentsOf(page.documents),
-      removed: page.removed satisfies readonly Removed[],
+      removed: page.removed satisfies readonly Removal[],
       all: page.all === null ? null : { ids: page.all, revision: page.revision },
     },
     revision: isLast ? page.revision : last,

@@ -11,7 +11,7 @@ import {
   withExclusion,
 } from '../gateway/circuits/exclusions.ts';
 import { createProbeClaims } from './probe-claims.ts';
-import type { KnownCircuit } from '../gateway/circuits/saved-circuits.ts';
+import type { CircuitRecord } from '../gateway/circuits/saved-circuits.ts';
 import { type Clock, type DualTime, dualTimeOf, later, remainingMs } from '../platform/clock.ts';
 
 /* A circuit as the gateways of a pool know it, and how what two of them have learnt is put together. */
@@ -22,7 +22,7 @@ type ReceivedCircuit = PoolAnswer['circuits'][number];
 type CircuitChange = 'reset' | 'closed' | 'opened' | 'other';
 
 /** Null: nothing that others need to know. A probe concerns only the gateway that claimed it. */
-function learntBetween(before: KnownCircuit, after: KnownCircuit): CircuitChange | null {
+function learntBetween(before: CircuitRecord, after: CircuitRecord): CircuitChange | null {
   const was = before.breaker.state;
   const is = after.breaker.state;
   if (was !== is) {
@@ -40,7 +40,7 @@ function learntAfter(known: CircuitChange | undefined, next: CircuitChange): Cir
 }
 
 function sharedOf(
-  { breaker: { state, health }, exclusions }: KnownCircuit,
+  { breaker: { state, health }, exclusions }: CircuitRecord,
   now: DualTime,
 ): Pick<SharedCircuit, 'cooldown' | 'skips'> {
   return {
@@ -61,10 +61,10 @@ function sharedOf(
 
 /** The circuit as another gateway knows it, in place of what was known here. */
 function taken(
-  mine: KnownCircuit,
+  mine: CircuitRecord,
   received: Pick<ReceivedCircuit, 'cooldown' | 'skips'>,
   now: DualTime,
-): KnownCircuit {
+): CircuitRecord {
   const exclusions = received.skips.flatMap((skip) => exclusionOf(skip, now));
   return {
     breaker: breakerFrom(mine.breaker, received.cooldown, now),
@@ -74,11 +74,11 @@ function taken(
 
 /** The same where this gateway has learnt something meanwhile that the other did not know. */
 function takenBeside(
-  mine: KnownCircuit,
+  mine: CircuitRecord,
   learnt: Exclude<CircuitChange, 'reset'>,
   received: ReceivedCircuit,
   now: DualTime,
-): KnownCircuit {
+): CircuitRecord {
   const theirs = taken(mine, received, now);
   let { exclusions } = mine;
   for (const skip of received.skips)

@@ -338,7 +338,7 @@ function hear(
 }
 
 /** A provider merged from two sources: the newer version of each part. */
-interface Merged {
+interface MergeResult {
   readonly provider: StoredProvider;
   readonly stamp: Stamp | null;
   /** The heartbeat is the other gateway's. */
@@ -355,7 +355,7 @@ function mergedProvider(
   mine: StoredProvider,
   { stamp, heardSequence }: Pick<Standing, 'stamp' | 'heardSequence'>,
   { provider: theirs, stamp: theirStamp, isOwnReport }: PoolProvider,
-): Merged {
+): MergeResult {
   const isHeard = !isOwnReport && theirs.sequence > heardSequence && theirs.record !== null;
   const isLater = stamp === null || isAfter(theirStamp, stamp);
   // There is one verdict per lease; what was written here may come back with its keys in another order.

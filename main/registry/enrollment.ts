@@ -83,7 +83,7 @@ async function takeElsewhere(
   return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
-interface AskedEnrollment {
+interface EnrollmentRequest {
   readonly kind: 'asked';
   readonly token: string;
   readonly publicKey: string;
@@ -93,7 +93,7 @@ interface AskedEnrollment {
 function readEnrollment(
   message: AgentMessage,
   { clock, poolId }: RegistryContext,
-): AskedEnrollment | Refusal {
+): EnrollmentRequest | Refusal {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
   const publicKey = parsePublicKey(body.value.public_key);
@@ -119,13 +119,13 @@ function keyIfNamed(keyId: string, { text, key }: PublicKey): PublicKey['key'] |
   return keyId === providerIdOf(text) ? key : null;
 }
 
-interface Admitted {
+interface NewEntry {
   readonly entry: TableEntry;
   readonly undo: () => void;
 }
 
 /** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
-export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
+export function admit(publicKey: string, sequence: number, parts: RegistryContext): NewEntry {
   const { table, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
   const known = table.get(id);
@@ -159,7 +159,7 @@ function admitAgain(
   entry: TableEntry,
   sequence: number,
   { table, gatewaySecret }: RegistryContext,
-): Admitted {
+): NewEntry {
   const before = entry.stored;
   const set = (stored: TableEntry['stored']) => {
     entry.stored = stored;

@@ -21,7 +21,7 @@ import {
   readBody,
   unwritten,
 } from './responses.ts';
-import { type StoreChange, type Superseded, UNVERIFIED } from './store/store.ts';
+import { type StoreChange, type StoreRefusal, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -48,7 +48,7 @@ export async function takeHeartbeat(
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
 }
 
-interface ReadHeartbeat {
+interface HeartbeatRequest {
   readonly kind: 'read';
   readonly entry: TableEntry;
   readonly record: AgentRecord;
@@ -58,7 +58,7 @@ interface ReadHeartbeat {
 function readHeartbeat(
   message: AgentMessage,
   { table, clock, poolId }: RegistryContext,
-): ReadHeartbeat | Refusal {
+): HeartbeatRequest | Refusal {
   const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
   if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   if (check.kind !== 'valid') return badSignature(check);
@@ -146,6 +146,6 @@ export async function applyHeartbeat(
 }
 
 /** Another gateway has newer data of the machine, which will be read from the database. */
-function superseded(written: Superseded): Refusal {
+function superseded(written: StoreRefusal): Refusal {
   return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

@@ -21,7 +21,7 @@ export interface Traffic {
   readonly successCount: number;
 }
 
-export interface Shown {
+export interface ViewParts {
   readonly entry: TableEntry;
   readonly record: AgentRecord;
   readonly status: ProviderStatus;
@@ -29,7 +29,7 @@ export interface Shown {
 }
 
 /** A provider as it is listed. Copied field by field, because spreading is slower and a list has thousands. */
-export function providerView({ entry, record, status, traffic }: Shown): Provider {
+export function providerView({ entry, record, status, traffic }: ViewParts): Provider {
   const { stored } = entry;
   return {
     id: entry.id,

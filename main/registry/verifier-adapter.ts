@@ -3,7 +3,7 @@ import { eventChange, type RegistryContext, providerChange, write } from './cont
 import { STALE_MS } from './liveness.ts';
 import type { TableEntry } from './provider-table.ts';
 import type { StoredVerification } from './store/store.ts';
-import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
+import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
 /** The verifier's access to the providers. */
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
@@ -56,7 +56,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
             return entry === undefined ? null : turn(entry);
           },
         }),
-    async verificationDone(id, materialChanges, verification, done): Promise<Recorded> {
+    async verificationDone(id, materialChanges, verification, done): Promise<RecordResult> {
       const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };
       const isSame = entry.materialChanges === materialChanges;

@@ -49,7 +49,7 @@ export interface VerificationSubject {
 }
 
 /** `outdated`: the provider has changed in the meantime or was removed, so the result is ignored. */
-export type Recorded =
+export type RecordResult =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'outdated' }
   | { readonly kind: 'unwritten'; readonly message: string };
@@ -79,5 +79,5 @@ export interface VerifierHost {
     materialChanges: number,
     verification: StoredVerification,
     turn?: Turn,
-  ): Promise<Recorded>;
+  ): Promise<RecordResult>;
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Log } from '../../main/platform/log.ts';
 import {
   createWriter,
-  type Loaded,
+  type StoreContent,
   openDatabase,
   type Writer,
 } from '../../main/registry/store/database.ts';
@@ -124,7 +124,7 @@ export async function keep(store: Store, ...changes: readonly StoreChange[]): Pr
 }
 
 /** A database that is open in the thread of the test. */
-export interface OpenHere extends Loaded {
+export interface OpenHere extends StoreContent {
   readonly db: Database;
   readonly warning: string | null;
   readonly writer: Writer;

@@ -156,7 +156,7 @@ interface RegistrationDeps extends RegistrySessionDeps {
   /** Content of that file at the start. */
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
-  readonly configured: Configured;
+  readonly configured: RegistrySettings;
   readonly http: HttpClient;
 }
 
@@ -237,7 +237,7 @@ export function createRegistration(deps: RegistrationDeps) {
       if (!signal.aborted) await settle(null);
     },
     /** Applies settings that name another registry or another token. */
-    async configure(now: Configured): Promise<void> {
+    async configure(now: RegistrySettings): Promise<void> {
       configured = now;
       const signal = await session.disconnect();
       // As at a start with these settings.
@@ -269,7 +269,7 @@ async function enrollAt(
 async function keep(
   registryUrl: string,
   token: string,
-  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: Enrolled },
+  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: EnrolledOutcome },
 ): Promise<LinkProblem | null> {
   const { id } = deps.identity;
   const { gatewayToken, pool } = enrolled;
@@ -283,7 +283,7 @@ async function keep(
   return failure === null ? null : notSaved(failure);
 }
 
-type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
+type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
 
 /** So that the other gateways are known at the next start, even if this one does not answer then. */
 function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: RegistrationDeps): void {
@@ -351,7 +351,7 @@ function notSaved(code: string): LinkProblem {
 }
 
 /** The settings that choose the registry. */
-export interface Configured {
+export interface RegistrySettings {
   readonly registryUrl: string | null;
   /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
@@ -373,7 +373,7 @@ type Choice =
 
 /** Settings take precedence over an earlier join; without either, the registry of this process is used. */
 function chooseRegistry(
-  { registryUrl, enrollToken }: Pick<Configured, 'registryUrl' | 'enrollToken'>,
+  { registryUrl, enrollToken }: Pick<RegistrySettings, 'registryUrl' | 'enrollToken'>,
   saved: SavedEnrollment | null,
   id: string,
 ): Choice {

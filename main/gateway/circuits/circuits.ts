@@ -27,9 +27,9 @@ import {
   findExclusion,
   withExclusion,
 } from './exclusions.ts';
-import { decodedCircuits, encodedCircuits, type KnownCircuit } from './saved-circuits.ts';
+import { decodedCircuits, encodedCircuits, type CircuitRecord } from './saved-circuits.ts';
 
-export interface Circuit extends KnownCircuit {
+export interface Circuit extends CircuitRecord {
   /** The epoch that began with its last reset. */
   readonly epoch: number;
 }
@@ -112,7 +112,7 @@ export interface Circuits {
   /** Resets, because the id stands for another upstream from now on. */
   replaced(id: string): void;
   /** Replaces what is known here with what was learnt elsewhere. */
-  put(id: string, known: KnownCircuit): void;
+  put(id: string, known: CircuitRecord): void;
   /** Removes an id for good. */
   forget(id: string): void;
   /** Ids with a record. */

@@ -154,13 +154,13 @@ export function decodeMean(
 
 /* All circuits as plain JSON. */
 
-export interface KnownCircuit {
+export interface CircuitRecord {
   readonly breaker: Breaker;
   readonly exclusions: Exclusions;
 }
 
 export function encodedCircuits(
-  circuits: ReadonlyMap<string, KnownCircuit>,
+  circuits: ReadonlyMap<string, CircuitRecord>,
   now: DualTime,
 ): unknown {
   return Object.fromEntries(
@@ -174,7 +174,7 @@ export function encodedCircuits(
 export function decodedCircuits(
   saved: unknown,
   now: DualTime,
-): [id: string, known: KnownCircuit][] {
+): [id: string, known: CircuitRecord][] {
   if (!isObject(saved)) return [];
   return Object.entries(saved).flatMap(([id, each]) => {
     if (!isObject(each)) return [];

@@ -38,7 +38,7 @@ type OpenedDatabase =
   | {
       readonly kind: 'open';
       readonly db: Database;
-      readonly loaded: Loaded;
+      readonly loaded: StoreContent;
       /** Human-readable; null if nothing is missing. */
       readonly warning: string | null;
     }
@@ -326,13 +326,13 @@ function createApply(db: Database): (change: StoreChange) => void {
   };
 }
 
-export interface Loaded {
+export interface StoreContent {
   readonly state: StoredState;
   readonly unreadable: readonly Unreadable[];
 }
 
 /** Reads everything but the events; throws if the file itself is damaged. */
-function loadState(db: Database): Loaded {
+function loadState(db: Database): StoreContent {
   const unreadable = new Map<string, Unreadable>();
   const note = (found: Omit<Unreadable, 'rows'>) => {
     const key = `${found.table} ${found.part}`;

@@ -110,9 +110,9 @@ export interface Store {
 export type WriteResult =
   | { readonly kind: 'written' }
   | { readonly kind: 'unwritten'; readonly message: string }
-  | Superseded;
+  | StoreRefusal;
 
-export type Superseded =
+export type StoreRefusal =
   /** The heartbeat's sequence is not above the last one. */
   | { readonly kind: 'refused'; readonly reason: 'sequence'; readonly last: number }
   | {

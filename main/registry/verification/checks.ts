@@ -135,15 +135,16 @@ function policyFor(
 }
 
 /** Sorts by latency, with the agent URL first. */
-function inOrder(proved: readonly Proved[]): readonly Proved[] {
-  const rank = ({ reached }: Proved) => (reached.source === 'agent_url' ? -1 : reached.latencyMs);
+function inOrder(proved: readonly ProvedCandidate[]): readonly ProvedCandidate[] {
+  const rank = ({ reached }: ProvedCandidate) =>
+    reached.source === 'agent_url' ? -1 : reached.latencyMs;
   return proved.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The last test inference at an address, if it passed in time. */
 function carried(
   { verification }: VerificationSubject,
-  { origin, reached }: Proved,
+  { origin, reached }: ProvedCandidate,
 ): readonly Finding[] {
   const detail = inferenceDetail(origin);
   const findings = [CHECKS.inference, CHECKS.latency].flatMap((name): readonly Finding[] => {
@@ -169,7 +170,7 @@ export interface Probing {
 }
 
 /** A candidate that proved to be the provider, and the resolved address to use from then on. */
-export interface Proved {
+export interface ProvedCandidate {
   readonly origin: string;
   readonly to: CheckedUrl;
   readonly reached: ProvedAddress;
@@ -180,7 +181,7 @@ export interface Proved {
 export interface HealthProbe {
   readonly finding: Finding;
   /** Null unless the check passed. */
-  readonly proved: Proved | null;
+  readonly proved: ProvedCandidate | null;
 }
 
 const CHAT_PATH = '/v1/chat/completions';
@@ -247,7 +248,7 @@ export function inferenceDetail(origin: string): string {
 
 /** Runs the test inference and measures its latency; nothing if the machine reports no model. */
 export async function probeInference(
-  { origin, to, reached }: Proved,
+  { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<readonly Finding[]> {
   const { record, gatewayToken: token } = probing.subject;
@@ -275,7 +276,7 @@ function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgemen
 
 /** Checks that a candidate lists the model that the machine reports. */
 export async function probeModels(
-  { origin, to, reached }: Proved,
+  { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<Finding> {
   const { record, gatewayToken: token } = probing.subject;

@@ -127,7 +127,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   };
 }
 
-interface Verified {
+interface RunReport {
   readonly subject: VerificationSubject;
   /** Null if the run was aborted. */
   readonly ending: RunEnding | null;
@@ -138,7 +138,7 @@ async function runIfDue(
   of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'turn'>,
   history: RunHistory,
   edges: VerifyEdges,
-): Promise<Verified | null> {
+): Promise<RunReport | null> {
   const subject = edges.host.subject(of.id);
   if (subject === null) return null;
   const { dueInMs, inference } = history.plan(subject);

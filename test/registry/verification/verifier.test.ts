@@ -4,7 +4,7 @@ import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import type { RunEdges } from '../../../main/registry/verification/checks.ts';
 import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
 import type {
-  Recorded,
+  RecordResult,
   VerificationSubject,
   VerifierHost,
   VerifierNews,
@@ -44,7 +44,7 @@ interface World extends Verifier {
   /** The most that ever ran at once. */
   most(): number;
   /** From now on this happens to each result. */
-  record: (id: string) => Recorded;
+  record: (id: string) => RecordResult;
 }
 
 /** One agent per provider at `agent.test`, on a port of its own; other candidates lead nowhere. */
