@@ -18,7 +18,7 @@ export interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   /** The pool that messages are signed for; undefined for none. */
-  readonly pool?: () => string | undefined;
+  readonly pool: () => string | undefined;
 }
 
 const ENROLL_PATH = '/api/v1/providers/enroll';
@@ -42,7 +42,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
         keyId: identity.id,
         sequence: await sequence.next(),
         createdS,
-        pool: deps.pool?.(),
+        pool: deps.pool(),
       },
     );
     const headers = Object.entries(signed).flat();

@@ -46,32 +46,6 @@ export const UNUSED: HealthRecord = {
   ttft: null,
 };
 
-/** `isSlow`: it failed after a long silence, which counts as slow too. */
-export function failedAt(
-  health: HealthRecord,
-  wallMs: number,
-  { error, isSlow }: { readonly error: string; readonly isSlow: boolean },
-): HealthRecord {
-  return {
-    ...health,
-    fails: health.fails + 1,
-    consecutiveFails: health.consecutiveFails + 1,
-    consecutiveSlow: health.consecutiveSlow + (isSlow ? 1 : 0),
-    lastError: error,
-    lastFailAt: wallMs,
-  };
-}
-
-/** To be called when the answer is complete. */
-export function succeededAt(health: HealthRecord, wallMs: number): HealthRecord {
-  return {
-    ...health,
-    successes: health.successes + 1,
-    consecutiveFails: 0,
-    lastSuccessAt: wallMs,
-  };
-}
-
 /** `now` in clock ticks. */
 export function firstContentAt(
   health: HealthRecord,
@@ -310,8 +284,7 @@ export function record(
   const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
   const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
   const { state } = breaker;
-  if (!isCurrent(state, permit))
-    return { ...breaker, health: withConsecutive(health, breaker.health) };
+  if (!isCurrent(state, permit)) return countedLate(breaker, health);
   const counted = { ...breaker, health };
   if (state.kind === 'closed') {
     if (result.kind !== 'failure') return counted;
@@ -352,8 +325,7 @@ export function firstContent(
 ): Breaker {
   const health = firstContentAt(breaker.health, ttftMs, now.ticks, limits.ttftThresholdMs);
   const { state } = breaker;
-  if (!isCurrent(state, permit))
-    return { ...breaker, health: withConsecutive(health, breaker.health) };
+  if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'probing') {
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
@@ -374,8 +346,7 @@ export function hedgeLost(
 ): Breaker {
   const { state } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
-  if (!isCurrent(state, permit))
-    return { ...breaker, health: withConsecutive(health, breaker.health) };
+  if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'closed')
     return { ...breaker, health, state: slowed(state, health, { now, limits }) };
   const isSlow = silentMs >= limits.ttftThresholdMs;
@@ -400,6 +371,7 @@ function isCurrent(state: BreakerState, permit: Permit): state is Admitting {
   return state.kind !== 'open' && state.serial === permit.serial;
 }
 
+/** `isSlow`: it failed after a long silence, which counts as slow too. */
 function healthAfter(
   health: HealthRecord,
   result: Result,
@@ -407,19 +379,30 @@ function healthAfter(
 ): HealthRecord {
   switch (result.kind) {
     case 'success':
-      return succeededAt(health, wallMs);
+      return {
+        ...health,
+        successes: health.successes + 1,
+        consecutiveFails: 0,
+        lastSuccessAt: wallMs,
+      };
     case 'failure':
-      return failedAt(health, wallMs, { error: result.error, isSlow });
+      return {
+        ...health,
+        fails: health.fails + 1,
+        consecutiveFails: health.consecutiveFails + 1,
+        consecutiveSlow: health.consecutiveSlow + (isSlow ? 1 : 0),
+        lastError: result.error,
+        lastFailAt: wallMs,
+      };
     case 'neutral':
       return health;
   }
 }
 
-function withConsecutive(
-  health: HealthRecord,
-  { consecutiveFails, consecutiveSlow }: HealthRecord,
-): HealthRecord {
-  return { ...health, consecutiveFails, consecutiveSlow };
+/** Counts the result of a call that was admitted earlier, which changes neither the state nor what leads to it. */
+function countedLate(breaker: Breaker, health: HealthRecord): Breaker {
+  const { consecutiveFails, consecutiveSlow } = breaker.health;
+  return { ...breaker, health: { ...health, consecutiveFails, consecutiveSlow } };
 }
 
 function opened({ cooldownMs }: Limits, now: DualTime): BreakerState {
