@@ -6,9 +6,9 @@ import type { Log } from '../platform/log.ts';
 import type { Unusable } from '../registry/store/errors.ts';
 import { createStoreClient, type OpenedStore } from '../registry/store/open-store.ts';
 import { createPoolClient, type Pool } from './client.ts';
-import { createPoolPart } from './gateway-part.ts';
+import { createGatewaySharing } from './gateway-sharing.ts';
 import type { PoolStatus, PoolWorkerData } from './protocol.ts';
-import { createSharing } from './sharing.ts';
+import { createRegistrySharing } from './registry-sharing.ts';
 
 /** Opened by `openPool`; `pool` is the connection to the other gateways. */
 export type OpenedPool =
@@ -36,8 +36,8 @@ function workerUrl(): URL {
   return new URL(`./pool-worker${extname(import.meta.filename)}`, import.meta.url);
 }
 
-export type AttachDeps = Omit<Parameters<typeof createSharing>[0], 'pool' | 'store'> &
-  Parameters<typeof createPoolPart>[1] & {
+export type AttachDeps = Omit<Parameters<typeof createRegistrySharing>[0], 'pool' | 'store'> &
+  Parameters<typeof createGatewaySharing>[1] & {
     /** Called when the state of the pool has changed. */
     readonly changed: () => void;
   };
@@ -51,8 +51,8 @@ export function attachPool(
 ) {
   pool.onStatus(createStatusNote(deps.changed));
   return {
-    ...createSharing({ ...deps, pool, store }),
-    others: createPoolPart(pool, deps),
+    ...createRegistrySharing({ ...deps, pool, store }),
+    others: createGatewaySharing(pool, deps),
     report: (): PoolReport => ({ gateway: pool.gateway.id, ...pool.status() }),
   };
 }

@@ -158,7 +158,7 @@ test('every file and folder that a page names in code style is there', () => {
   const dead = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
     [
       ...read(page).matchAll(
-        /`((?:main|gateway|agent|registry|config|shared|test|scripts|renderer)\/[\w./-]+)`/g,
+        /`((?:main|gateway|agent|registry|pool|config|shared|test|scripts|renderer)\/[\w./-]+)`/g,
       ),
     ]
       .map(([, path = '']) =>

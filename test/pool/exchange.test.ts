@@ -3,7 +3,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createStats } from '../../main/gateway/monitoring/counters.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { createPoolPart } from '../../main/pool/gateway-part.ts';
+import { createGatewaySharing } from '../../main/pool/gateway-sharing.ts';
 import type { PoolUpdate } from '../../main/pool/protocol.ts';
 import { millisecondsUntil } from '../support/at-once.ts';
 import { UNWATCHED } from '../support/circuits.ts';
@@ -51,7 +51,7 @@ function taking({ pool }: SharedStore) {
   };
   const stats = createStats();
   const deps = { clock: systemClock, random: () => 0.4 };
-  const part = createPoolPart(pool, {
+  const part = createGatewaySharing(pool, {
     ...deps,
     config: () => CONFIG,
     gatewaySecret: 'the same at all of them',

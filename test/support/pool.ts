@@ -4,7 +4,7 @@ import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry } from '../../main/registry/registry.ts';
 import type { Pool } from '../../main/pool/client.ts';
 import { openPool } from '../../main/pool/pool.ts';
-import { createSharing } from '../../main/pool/sharing.ts';
+import { createRegistrySharing } from '../../main/pool/registry-sharing.ts';
 import {
   NO_TOTALS,
   POOL_TIMES,
@@ -86,7 +86,7 @@ export async function startPooledRegistry(
   const verifiedElsewhere: string[] = [];
   const changed: string[] = [];
   const registry = createRegistry({
-    ...createSharing({ pool, store, addresses: () => addresses, load: () => IDLE }),
+    ...createRegistrySharing({ pool, store, addresses: () => addresses, load: () => IDLE }),
     state,
     clock: systemClock,
     log: silentLog,

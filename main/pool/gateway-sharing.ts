@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { perConfig } from '../config/live-config.ts';
 import type { Config } from '../config/schema.ts';
-import type { OtherGateways } from '../gateway/other-gateways.ts';
 import type { Stats } from '../gateway/monitoring/counters.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import type { OtherGateways } from '../gateway/other-gateways.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { Pool } from './client.ts';
@@ -91,7 +91,7 @@ function figuresOf({ running }: Pick<Stats, 'running'>): Readonly<Record<string,
   return Object.fromEntries([...running()].filter(([id]) => id.startsWith(PROVIDER_PREFIX)));
 }
 
-interface PartDeps {
+interface GatewaySharingDeps {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -104,7 +104,7 @@ interface PartDeps {
 
 type PoolPort = Pick<Pool, 'gateway' | 'status' | 'exchange' | 'onNews'>;
 
-export function createPoolPart(port: PoolPort, deps: PartDeps): OtherGateways {
+export function createGatewaySharing(port: PoolPort, deps: GatewaySharingDeps): OtherGateways {
   const { clock, random, config } = deps;
   const namesIn = perConfig((now) => upstreamNames(now, port.gateway.id, deps.gatewaySecret));
   const nameOf = (id: string) => namesIn(config()).get(id) ?? id;

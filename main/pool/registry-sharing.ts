@@ -51,7 +51,7 @@ const ASK_MS = 2000;
 const SWEEP = 'sweep';
 
 /** A registry's part in a pool, with the store that it writes. */
-export function createSharing({ pool, store, addresses, load }: SharingDeps) {
+export function createRegistrySharing({ pool, store, addresses, load }: SharingDeps) {
   const standings = new WeakMap<TableEntry, Standing>();
   /** Ids of machines with changes that are not in the database. */
   const missed = new Set<string>();
