@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -121,7 +122,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
 
   function retarget(entry: TableEntry): void {
     const [before, after] = [targetsById.get(entry.id) ?? null, targetOf(entry)];
-    if (sameTarget(before, after)) return;
+    if (isDeepStrictEqual(before, after)) return;
     if (after === null) targetsById.delete(entry.id);
     else targetsById.set(entry.id, after);
     targets = null;
@@ -220,17 +221,4 @@ function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | nul
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;
   const { models, current_model: currentModel } = shown;
   return { id, address, gatewayToken, models, currentModel, ownedBy };
-}
-
-/** Whether both are the same to routing. */
-function sameTarget(a: Target | null, b: Target | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.address === b.address &&
-    a.gatewayToken === b.gatewayToken &&
-    a.currentModel === b.currentModel &&
-    a.ownedBy === b.ownedBy &&
-    a.models.length === b.models.length &&
-    a.models.every((model, index) => model === b.models[index])
-  );
 }

@@ -72,19 +72,15 @@ export type StoreReply =
       readonly problem: string | null;
     };
 
-/** This thread's side of the connection to the database thread. */
-interface StoreClient {
-  /** A thread that ended before it could report is `failed`. */
-  readonly opening: Promise<StoreOpening>;
-  readonly store: Store;
-}
-
 const CLOSED = "The registry's database is closed.";
 const ENDED =
   "The registry's database stopped working: restart Switchyard, and check its log if that does not help.";
 
-/** Every call is answered, whatever happens to the database thread. */
-export function createStoreClient(worker: Worker, log: Log): StoreClient {
+/**
+ * This thread's side of the connection to the database thread. Every call is answered, whatever happens to that; one
+ * that ended before it could report is `failed`.
+ */
+export function createStoreClient(worker: Worker, log: Log) {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
   const opening = Promise.withResolvers<StoreOpening>();
