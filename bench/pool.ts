@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { silentLog } from '../main/platform/log.ts';
 import { readControlToken } from '../main/platform/secrets.ts';
-import { openSharedStore } from '../main/registry/store/postgres/open-shared-store.ts';
+import { openPool } from '../main/pool/pool.ts';
 import { createAgent } from '../test/registry/world.ts';
 import { createPostgres } from '../test/support/postgres-server.ts';
 import {
@@ -259,7 +259,7 @@ async function startDatabase() {
     const url = await postgres.database();
     const gateway = { id: 'gw_bench', run: 'gw_bench', host: 'bench:0', version: '0' };
     const data = { url, shown: url, gateway, secretDigest: '' };
-    const opened = await openSharedStore(data, silentLog);
+    const opened = await openPool(data, silentLog);
     if (opened.kind !== 'open') throw new Error(opened.message);
     await fill(opened.store, machines);
     await opened.store.close();

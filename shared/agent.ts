@@ -1,4 +1,5 @@
-import type { AgentRecord, CheckName } from './provider.ts';
+import type { AgentRecord } from './provider.ts';
+import type { CheckName } from '#shared/checks.ts';
 
 /** The ports on which gateways look for agents; the second is used with host names and addresses. */
 export const AGENT_PORTS: readonly number[] = [3001, 47_901];

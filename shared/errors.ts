@@ -34,6 +34,9 @@ export type RegistryErrorCode =
   | 'too_many_enrollments'
   | 'registry_unwritten';
 
+/** Error codes of the routes about machines. */
+export type ProviderErrorCode = RegistryErrorCode | 'agent_off' | 'join_failed';
+
 /** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is Anthropic's own. */
 const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],

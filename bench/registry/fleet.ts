@@ -5,7 +5,7 @@ import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { storedSecret } from '../../main/platform/secrets.ts';
-import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import type { Store, StoredProvider } from '../../main/registry/store/store.ts';
 import { agentRecord, gpuDevice } from '../../test/support/agent-record.ts';

@@ -25,11 +25,13 @@ import type { EngineAddress } from './engines/adapters/probe.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures } from './record.ts';
-import type { Configured } from './registration/choose-registry.ts';
+import {
+  type RegistrySettings,
+  createRegistration,
+  type RegistrationView,
+} from './registration/registration.ts';
 import type { OwnRegistry } from './registration/link.ts';
-import { untilReady } from './registration/readiness.ts';
-import { createRegistration } from './registration/registration.ts';
-import type { RegistrationView } from './registration/session.ts';
+import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
@@ -386,7 +388,7 @@ export function createAgent(deps: AgentDeps) {
       changed();
     },
     /** Reports to the registry that these settings name. */
-    reportTo: (configured: Configured) => registration.configure(configured),
+    reportTo: (configured: RegistrySettings) => registration.configure(configured),
     /** Runs a registry's checks on this machine; concurrent callers share one run. */
     runChecks() {
       checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));

@@ -1,5 +1,5 @@
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { RegistrationView } from './registration/session.ts';
+import type { RegistrationView } from './registration/registration.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
 import type { Problem } from './telemetry/gpu-device.ts';

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentView } from '#shared/agent.ts';
+import type { AgentView, AgentWish, GpuFigures } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
+import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import type { Config } from '../config/schema.ts';
-import type { AgentApi } from '../gateway/api/agent-handlers.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { reach } from '../platform/reach.ts';
@@ -38,8 +39,11 @@ export interface ThisMachineDeps {
 
 /** The agent of this machine, which its owner may switch off. */
 export interface ThisMachine {
-  /** For the gateway's routes; null while the agent is switched off. */
-  readonly api: AgentApi | null;
+  readonly routes: readonly Route[];
+  /** Null while the agent is switched off. */
+  setMode(wish: AgentWish): Promise<void> | null;
+  /** As last read. */
+  gpus(): readonly GpuFigures[];
   /** Null while the agent is switched off. */
   view(): AgentView | null;
   ports(): readonly number[];
@@ -53,7 +57,9 @@ export interface ThisMachine {
 }
 
 const SWITCHED_OFF: ThisMachine = {
-  api: null,
+  routes: agentRoutes(null),
+  setMode: () => null,
+  gpus: () => [],
   view: () => null,
   ports: () => [],
   start: () => Promise.resolve(),
@@ -90,7 +96,9 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   });
   agent.subscribe(deps.changed);
   return {
-    api: { ...agent, join: (line) => joinReachably(agent, deps, line) },
+    routes: agentRoutes({ ...agent, join: (line) => joinReachably(agent, deps, line) }),
+    setMode: (wish) => agent.setMode(wish),
+    gpus: () => agent.gpus(),
     view: () => agent.view(),
     ports: () => agent.ports(),
     start: () => agent.start(),

@@ -10,10 +10,11 @@ import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import type { Route } from '../gateway/api/routes.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
-import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
+import { NO_OTHERS } from '../gateway/other-gateways.ts';
+import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
@@ -21,17 +22,17 @@ import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
-import { openRegistryStore, poolPort } from './registry-store.ts';
-import { createProviders, type Providers, type ProvidersDeps } from './registry.ts';
+import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
+import { createProviders, type Providers } from './registry.ts';
 
 interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -100,7 +101,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const { opened, usage } = await openStores(loaded.config, dataDirectory, edges);
+  const { opened, attach, usage } = await openStores(loaded.config, dataDirectory, edges);
   const http = createHttpClient(clientEdges(edges));
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
@@ -128,11 +129,21 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     saveHost: (host) => void config.patch({ agent: { host } }),
   });
+  const pool =
+    attach?.({
+      ...common,
+      changed,
+      addresses: () => config.current().gateway.poolAddresses,
+      gatewaySecret: gatewaySecret(dataDirectory),
+      load: () => gateway.load(),
+      isKnown: (id) => providers.forGateway.isKnown(id),
+    }) ?? null;
   const providers: Providers = createProviders({
     ...common,
     opened,
     ownPorts: () => machine.ports(),
-    ...figuresOf(() => gateway),
+    traffic: (id) => gateway.traffic(id),
+    pool,
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
@@ -145,14 +156,14 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     settings: config,
     ...localOf(engine, () => providers.pick()),
     providers: providers.forGateway,
-    pool: poolPort(opened, dataDirectory),
-    agent: machine.api,
+    others: pool?.others ?? NO_OTHERS,
+    gpus: () => machine.gpus(),
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
-    moreRoutes: demo?.routes ?? [],
+    moreRoutes: [...machine.routes, ...providers.routes, ...(demo?.routes ?? [])],
     app: () => appInfo(config, demo),
   });
 
@@ -264,7 +275,7 @@ function trayControls(
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,
     async setMachine(wish) {
-      await machine.api?.setMode(wish);
+      await machine.setMode(wish);
     },
     resetCircuit: (id) => gateway.resetCircuit(id),
   };
@@ -274,13 +285,13 @@ async function openStores(
   config: Config,
   dataDirectory: string,
   edges: HostEdges,
-): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+): Promise<OpenedRegistryStore & { readonly usage: UsageStore }> {
   const { openUsage, clock, log } = edges;
-  const [opened, usage] = await Promise.all([
+  const [registry, usage] = await Promise.all([
     openRegistryStore(config, dataDirectory, edges),
     openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
   ]);
-  return { opened, usage };
+  return { ...registry, usage };
 }
 
 const NO_HISTORY = forgetfulStore('This program keeps no history.');
@@ -294,12 +305,6 @@ function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
 
 /** Written by `npm run build`. */
 export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');
-
-/** What the registry reads from the gateway, which is created after it. */
-const figuresOf = (gateway: () => Gateway): Pick<ProvidersDeps, 'traffic' | 'load'> => ({
-  traffic: (id) => gateway().traffic(id),
-  load: () => gateway().load(),
-});
 
 /** Limit on what is read from the end of the file. */
 const MAX_READ_BYTES = 512 * 1024;

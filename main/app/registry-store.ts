@@ -1,7 +1,7 @@
 import { hash, createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { PoolPort } from '#shared/pool-update.ts';
+import type { AttachDeps, AttachedPool } from '../pool/pool.ts';
 import type { Config } from '../config/schema.ts';
 import { maskUrl } from '../config/mask.ts';
 import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
@@ -14,19 +14,26 @@ import { VERSION } from './package.ts';
 export const gatewaySecret = (dataDirectory: string) =>
   storedSecret(join(dataDirectory, 'gateway-secret'));
 
+/** `attach`: left out if this gateway is not in a pool. */
+export interface OpenedRegistryStore {
+  readonly opened: OpenedStore;
+  readonly attach?: (deps: AttachDeps) => AttachedPool;
+}
+
 /** Opens this gateway's own file, or the database of its pool. */
 export async function openRegistryStore(
   { gateway }: Config,
   dataDirectory: string,
   edges: { readonly openStore: typeof openStore; readonly clock: Clock; readonly log: Log },
-): Promise<OpenedStore> {
+): Promise<OpenedRegistryStore> {
   const { databaseUrl: url, port } = gateway;
   const { clock, log } = edges;
-  if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  if (url === null)
+    return { opened: await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log }) };
   // Imported only here, because a gateway with its own file does not need it.
-  const { openSharedStore } = await import('../registry/store/postgres/open-shared-store.ts');
+  const { attachPool, openPool } = await import('../pool/pool.ts');
   const id = `gw_${hash('sha256', `pool ${controlToken(dataDirectory)}`, 'hex').slice(0, 16)}`;
-  return openSharedStore(
+  const opened = await openPool(
     {
       url,
       shown: maskUrl(url),
@@ -40,18 +47,7 @@ export async function openRegistryStore(
     },
     log,
   );
-}
-
-/** The other gateways of the pool; null if this gateway is not in one. */
-export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort | null {
-  const pool = opened.kind === 'open' ? opened.pool : undefined;
-  if (pool === undefined) return null;
-  const secret = gatewaySecret(dataDirectory);
-  return {
-    gateway: pool.gateway.id,
-    exchange: (update) => pool.exchange(update),
-    isAway: () => pool.status().database === 'away',
-    onNews: (listener) => pool.onNews(listener),
-    digest: (text) => createHmac('sha256', secret).update(text).digest('hex').slice(0, 16),
-  };
+  return opened.kind === 'open'
+    ? { opened, attach: (deps) => attachPool(opened, deps) }
+    : { opened };
 }

@@ -1,25 +1,24 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
-import { SILENT_MS } from '#shared/pool.ts';
-import type { PoolReport } from '#shared/status.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway-deps.ts';
-import type { GatewayLoad } from '../gateway/gateway.ts';
 import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
+import { registryRoutes } from '../registry/routes.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
+import type { AttachedPool } from '../pool/pool.ts';
+import type { Store } from '../registry/store/store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
-import type { Pool } from '../registry/store/postgres/pool-client.ts';
-import type { PoolStatus } from '../registry/store/postgres/protocol.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
@@ -28,6 +27,8 @@ export interface ProvidersDeps {
   readonly config: () => Config;
   readonly dataDirectory: string;
   readonly opened: OpenedStore;
+  /** Null if this gateway is not in a pool. */
+  readonly pool: AttachedPool | null;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -35,8 +36,6 @@ export interface ProvidersDeps {
   /** Ports that the agent of this process has bound. */
   readonly ownPorts: () => readonly number[];
   readonly traffic: (id: string) => ProviderTraffic;
-  /** The load of this gateway, shown to the others in its pool. */
-  readonly load: () => GatewayLoad;
   /** A provider's record has changed. */
   readonly changed: () => void;
   /** A provider was enrolled again and has a new token. */
@@ -48,6 +47,7 @@ export interface ProvidersDeps {
 
 /** The registry and its verifier, as the gateway uses them. */
 export interface Providers {
+  readonly routes: readonly Route[];
   readonly forGateway: GatewayProviders;
   /** For the agent of this process. */
   readonly own: OwnRegistry;
@@ -62,10 +62,9 @@ export interface Providers {
 const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
 
 export function createProviders(deps: ProvidersDeps): Providers {
-  const { config, opened, clock, random, log } = deps;
-  const pool = opened.kind === 'open' ? opened.pool : undefined;
+  const { config, opened, pool, clock, random, log } = deps;
   const registry = createRegistry({
-    store: opened.kind === 'open' ? opened.store : createMemoryStore(opened.message),
+    store: pool?.store ?? storeOf(opened),
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
@@ -83,8 +82,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
         verifier.removed(id);
       },
     },
-    ...(pool === undefined ? {} : { pool }),
-    poolAddresses: () => config().gateway.poolAddresses,
+    ...(pool === null ? {} : { sharing: pool.sharing }),
     traffic: deps.traffic,
     changed: deps.changed,
   });
@@ -103,12 +101,10 @@ export function createProviders(deps: ProvidersDeps): Providers {
       },
     },
   });
-  pool?.onStatus(createStatusNote(deps.changed));
-  pool?.onStatus(() => pool.show({ ...registry.share(), ...deps.load() }));
   const targets = mapped(localTarget);
   return {
+    routes: registryRoutes(registry),
     forGateway: {
-      api: registry,
       known: () => ({
         counts: registry.counts(),
         ids: (limit) => registry.ids(limit),
@@ -116,7 +112,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);
         },
-        pool: poolReport(pool),
+        pool: pool?.report() ?? null,
       }),
       summary: (): ProvidersSummary => ({
         revision: registry.revision(),
@@ -150,25 +146,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
   };
 }
 
-/** Tells the window when the state of the pool changes, not at each check of its database. */
-function createStatusNote(changed: () => void): (status: PoolStatus) => void {
-  let last: string | null = null;
-  return ({ database, gateways }) => {
-    // `seen_ms` itself changes at every check.
-    const now = JSON.stringify([
-      database,
-      gateways.map((each) => ({ ...each, seen_ms: each.seen_ms > SILENT_MS })),
-    ]);
-    if (now !== last) changed();
-    last = now;
-  };
-}
-
-/** What this gateway knows of its pool; null if it is not in one. */
-function poolReport(pool: Pool | undefined): PoolReport | null {
-  if (pool === undefined) return null;
-  const { gateways, ...status } = pool.status();
-  return { gateway: pool.gateway.id, ...status, gateways: [...gateways] };
+function storeOf(opened: OpenedStore): Store {
+  return opened.kind === 'open' ? opened.store : createMemoryStore(opened.message);
 }
 
 function hasRecovered(news: VerifierNews, provider: Provider | null): boolean {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { registryOrigin } from '../agent/registration/http-link.ts';
 import { createPoolLink } from '../agent/registration/pool-link.ts';
-import { linkProblemOf } from '../agent/registration/remedies.ts';
+import { linkProblemOf } from '../agent/registration/link.ts';
 import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
 import { openIdentity } from '../agent/storage/identity.ts';
 import { createSequence } from '../agent/storage/sequence.ts';

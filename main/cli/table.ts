@@ -8,7 +8,6 @@ import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
-import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
@@ -93,8 +92,8 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Show the gateways that share a database, or import the machines of a local file.',
     details:
       '"status" exits with code 1 while the database does not answer. "import" adds the machines that the pool does not have yet; stop this gateway first.',
-    arguments: [{ name: 'action', choices: POOL_ACTIONS }],
-    run: pool,
+    arguments: [{ name: 'action', choices: ['status', 'import'] }],
+    run: async (input) => (await import('../pool/commands.ts')).pool(input),
   },
   {
     name: 'reset',

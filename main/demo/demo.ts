@@ -2,7 +2,7 @@ import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Route } from '../gateway/api/routes.ts';
+import type { Route } from '../platform/http/routes.ts';
 import { sendError } from '../gateway/http/responses.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import { systemClock } from '../platform/clock.ts';

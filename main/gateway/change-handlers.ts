@@ -39,7 +39,7 @@ export function changeHandlers(
   return {
     resetCircuit: (id) => circuits.reset(id),
     upstreamChanged(id) {
-      circuits.reset(id, 'replaced');
+      circuits.replaced(id);
       predictions.forget(id);
       prefills.forget(id);
       forgetSupport(id);

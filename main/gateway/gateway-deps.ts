@@ -1,20 +1,19 @@
+import type { GpuFigures } from '#shared/agent.ts';
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
-import type { PoolPort } from '#shared/pool-update.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
 import type { AboutApp, SettingsApi } from './api/control-handlers.ts';
-import type { AgentApi } from './api/agent-handlers.ts';
 import type { OwnPackage } from './api/install-handlers.ts';
 import type { OnPortTaken } from './api/lifecycle.ts';
-import type { ProvidersApi } from './api/provider-handlers.ts';
-import type { Route } from './api/routes.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
+import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import type { UsageStore } from './usage/store.ts';
 
@@ -32,10 +31,9 @@ export interface GatewayDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly providers: GatewayProviders;
-  /** The other gateways of the pool; null if this gateway is not in one. */
-  readonly pool: PoolPort | null;
-  /** The agent of this machine; null while it is switched off. */
-  readonly agent: AgentApi | null;
+  readonly others: OtherGateways;
+  /** This machine's GPUs as last read. */
+  readonly gpus: () => readonly GpuFigures[];
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   /** The same for the remembered browsers. */
@@ -49,12 +47,11 @@ export interface GatewayDeps {
   /** What the window shows of the app; the gateway adds the address. */
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
   readonly onPortTaken: OnPortTaken;
-  /** Further routes, such as the demo's. */
+  /** Of the agent, the registry and the demo. */
   readonly moreRoutes: readonly Route[];
 }
 
 export interface GatewayProviders {
-  readonly api: ProvidersApi;
   /** For the status report. */
   readonly known: () => ProvidersKnown;
   /** For the window. */

@@ -1,18 +1,16 @@
 import type { Request } from 'express';
-import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import {
   accessHandlers,
   controlHandlers,
   keyHandlers,
   sharingHandlers,
 } from './api/control-handlers.ts';
-import { agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers, requestHandlers } from './api/app-handlers.ts';
 import { installHandlers } from './api/install-handlers.ts';
 import type { Lifecycle } from './api/lifecycle.ts';
-import { providerHandlers } from './api/provider-handlers.ts';
-import { type Route, routeTable } from './api/routes.ts';
+import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
+import type { Route } from '../platform/http/routes.ts';
 import type { Browsers, Sessions } from './auth/sessions.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { Sightings } from './monitoring/sightings.ts';
@@ -31,14 +29,12 @@ export interface RouteParts {
   readonly browsers: Browsers;
   readonly controlLink: () => string;
   readonly lifecycle: Lifecycle;
+  readonly gatewayUrl: (req: Request) => string;
 }
 
 export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
-  const joinUrl = (req: Request) =>
-    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const table = routeTable({
     access: accessHandlers({ ...deps, ...parts }),
     app: appHandlers({
@@ -53,10 +49,12 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
     upstreams: upstreamHandlers({ ...deps, ...parts }),
-    agent: agentHandlers(deps.agent),
-    providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),
     requests: requestHandlers(monitor),
-    install: installHandlers({ ...deps, isShared: lifecycle.isShared, outsideUrl: joinUrl }),
+    install: installHandlers({
+      ...deps,
+      isShared: lifecycle.isShared,
+      outsideUrl: parts.gatewayUrl,
+    }),
   });
   return [...table, ...deps.moreRoutes];
 }

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Request } from 'express';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
@@ -11,6 +12,7 @@ import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/dropped-fields.ts';
 import type { ChatDeps } from './chat/handler.ts';
+import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { createLearnt } from './learnt.ts';
 import type { StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
@@ -19,7 +21,6 @@ import { createEngineActivity } from './routing/hung-engines.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';
-import { createPoolPart } from './pool-part.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
@@ -57,16 +58,15 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { clock, config, log } = deps;
+  const { clock, config, log, others } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
 
-  const pool = createPoolPart(deps.pool, deps);
   const monitor = createMonitor({
     ...deps,
-    share: (own) => pool.share(own),
+    share: (own) => others.share(own),
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
@@ -83,6 +83,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf({ ...deps, ...lifecycle });
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
+  // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
+  const gatewayUrl = (req: Request) =>
+    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
@@ -93,11 +96,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     browsers,
     controlLink,
     lifecycle,
+    gatewayUrl,
   });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
-    (express ??= createExpressListener(routes, { ...deps, identify, onBug }))(req, res);
+    (express ??= createExpressListener(routes, { ...deps, identify, gatewayUrl, onBug }))(req, res);
   const chat: ChatDeps = {
     ...deps,
     ...monitor,
@@ -108,7 +112,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...learnt,
     noteDropped: logDroppedFields(log),
     observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
-    inFlightAt: pool.inFlightBeside(stats),
+    inFlightAt: others.inFlightBeside(stats),
     remotesIn,
   };
   const serverDeps = {
@@ -135,13 +139,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
     start() {
       healthChecks.start();
-      pool.start(stats);
+      others.start(stats);
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
       stopChecks();
-      pool.stop();
+      others.stop();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },

@@ -1,13 +1,18 @@
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { TableEntry } from './provider-entry.ts';
-import type { PoolAnnouncement } from './responses.ts';
-import type { PoolSharing } from './pool/sharing.ts';
-import type { ProviderTable } from './provider-table.ts';
-import { type Refusal, unwritten } from './responses.ts';
-import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
-import type { VerifierPort } from './verifier-port.ts';
+import type { ProviderTable, TableEntry } from './provider-table.ts';
+import type { Refusal } from '../platform/http/routes.ts';
+import type {
+  ProviderPart,
+  Store,
+  StoreChange,
+  StoredEnrollment,
+  StoredState,
+  WriteResult,
+} from './store/store.ts';
+import type { VerificationTurn, VerifierPort } from './verifier-port.ts';
 
 /** Shared by the parts of the registry. */
 export interface RegistryContext {
@@ -20,44 +25,79 @@ export interface RegistryContext {
   readonly heartbeatMs: () => number;
   /** The name of the pool that this gateway is in, or could be in; agents sign for it once it has been announced. */
   readonly poolId: string;
-  /** Part of the answers to agents; empty if this gateway is not in a pool. */
-  readonly announced: () => { readonly pool?: PoolAnnouncement };
-  /** Null if this gateway is not in a pool. */
-  readonly sharing: PoolSharing | null;
+  readonly sharing: RegistrySharing;
 }
+
+/** How a registry works with others on the same store. */
+export interface RegistrySharing {
+  /** Applies to `memory` what others write from now on. */
+  begin(memory: RegistryMemory): void;
+  start(): void;
+  stop(): void;
+  /**
+   * What is unknown here may just have been written by another gateway: resolves once it has been read, or with a
+   * refusal if that is impossible now.
+   */
+  catchUp(): Promise<Refusal | null>;
+  /** Part of the answers to agents. */
+  announced(): { readonly pool?: PoolAnnouncement };
+  /** The addresses in a join line; `own` is this gateway's. */
+  joinAddresses(own: string): readonly string[];
+  /** Whether this registry is the one that records silence and removes machines. */
+  isSweeper(): boolean;
+  /** Whether another gateway should verify it, because that one receives its heartbeats. */
+  isHeardElsewhere(entry: TableEntry): boolean;
+  /** Asks for the turn to verify a machine; left out where there are no others. */
+  readonly turn?: (entry: TableEntry) => Promise<VerificationTurn | null>;
+  /** Whether no later result is known; to be called before that of a turn is written. */
+  conclude(entry: TableEntry, turn: VerificationTurn): boolean;
+}
+
+/** What others may change in a registry's memory. */
+export interface RegistryMemory extends RegistryContext {
+  readonly tokens: {
+    putBack(enrollment: StoredEnrollment): void;
+    drop(digest: string): void;
+  };
+  /** Takes documents as written; `isRemoved` tells by name which are gone. */
+  readonly absorbNotes: (
+    documents: StoredState['documents'],
+    isRemoved: (name: string) => boolean,
+  ) => void;
+  /** Called for a provider that was removed. */
+  readonly gone: (id: string) => void;
+}
+
+/** No other gateway writes the store. */
+export const ALONE: RegistrySharing = {
+  begin() {},
+  start() {},
+  stop() {},
+  catchUp: () => Promise.resolve(null),
+  announced: () => ({}),
+  joinAddresses: (own) => [own],
+  isSweeper: () => true,
+  isHeardElsewhere: () => false,
+  conclude: () => true,
+};
 
 /** A failed write is logged; its content is written with the provider's next change. */
 export async function write(
   changes: readonly StoreChange[],
   parts: RegistryContext,
 ): Promise<WriteResult> {
-  const { store, log, sharing } = parts;
+  const { store, log } = parts;
   const result = await store.write(changes);
-  if (result.kind === 'unwritten') {
-    log('warn', 'registry_unwritten', { error: result.message });
-    sharing?.noteUnwritten(changes);
-  }
+  if (result.kind === 'unwritten') log('warn', 'registry_unwritten', { error: result.message });
   return result;
 }
 
-/**
- * What is unknown here may just have been written by another gateway of the pool: resolves once this gateway has read
- * it, or with a refusal if the database does not answer.
- */
-export async function refreshFromPool({ sharing }: RegistryContext): Promise<Refusal | null> {
-  if (sharing === null) return null;
-  await sharing.pool.refresh();
-  const { database, problem } = sharing.pool.status();
-  if (database === 'connected') return null;
-  return unwritten(problem ?? "The pool's database has not answered yet.");
-}
-
-/** The whole stored provider, of which `part` has changed; no other gateway writes the own machine. */
+/** The whole stored provider, of which `part` has changed. */
 export function providerChange(
   { stored, isOwn }: Pick<TableEntry, 'stored' | 'isOwn'>,
   part: ProviderPart,
 ): StoreChange {
-  return { kind: 'provider', provider: stored, ...(isOwn ? {} : { part }) };
+  return { kind: 'provider', provider: stored, part, ...(isOwn ? { isOwn } : {}) };
 }
 
 /** One event of a provider's history. */

@@ -1,33 +1,26 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-identity.ts';
+import type { Clock } from '../platform/clock.ts';
+import { isoTime } from '../platform/dates.ts';
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
-import {
-  eventChange,
-  refreshFromPool,
-  type RegistryContext,
-  providerChange,
-  write,
-} from './context.ts';
-import type { OpenEnrollments } from './enrollment-tokens.ts';
-import { type TableEntry, entryOf, gatewayTokenOf } from './provider-entry.ts';
-import { type StoredEnrollment, UNVERIFIED } from './store/store.ts';
+import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
+import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
+import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  type Answer,
-  answered,
   badSignature,
   clockSkew,
   type EnrollAnswer,
-  invalidRequest,
   invalidSignature,
   otherPool,
   plainIp,
   readBody,
-  type Refusal,
   unwritten,
 } from './responses.ts';
+import { type Store, type StoredEnrollment, UNVERIFIED } from './store/store.ts';
 
 const enrollSchema = z.object({
   token: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits of the join line'),
@@ -71,14 +64,12 @@ export async function enroll(
     open.putBack(enrollment);
     return unwritten(written.message);
   }
-  const { revision = null } = written;
-  if (revision !== null) entry.poolRevision = Math.max(entry.poolRevision ?? 0, revision);
   parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
   return answered({
     id: entry.id,
     gateway_token: gatewayToken,
     heartbeat_ms: parts.heartbeatMs(),
-    ...parts.announced(),
+    ...parts.sharing.announced(),
   });
 }
 
@@ -88,11 +79,11 @@ async function takeElsewhere(
   open: OpenEnrollments,
   parts: RegistryContext,
 ): Promise<StoredEnrollment | Refusal> {
-  const unavailable = await refreshFromPool(parts);
+  const unavailable = await parts.sharing.catchUp();
   return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
-interface AskedEnrollment {
+interface EnrollmentRequest {
   readonly kind: 'asked';
   readonly token: string;
   readonly publicKey: string;
@@ -102,7 +93,7 @@ interface AskedEnrollment {
 function readEnrollment(
   message: AgentMessage,
   { clock, poolId }: RegistryContext,
-): AskedEnrollment | Refusal {
+): EnrollmentRequest | Refusal {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
   const publicKey = parsePublicKey(body.value.public_key);
@@ -128,13 +119,13 @@ function keyIfNamed(keyId: string, { text, key }: PublicKey): PublicKey['key'] |
   return keyId === providerIdOf(text) ? key : null;
 }
 
-interface Admitted {
+interface NewEntry {
   readonly entry: TableEntry;
   readonly undo: () => void;
 }
 
 /** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
-export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
+export function admit(publicKey: string, sequence: number, parts: RegistryContext): NewEntry {
   const { table, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
   const known = table.get(id);
@@ -154,13 +145,12 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
     },
     { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
   );
-  entry.poolRevision = null;
   table.add(entry);
   return {
     entry,
     undo() {
       // Unless the same key has been admitted again in the meantime.
-      if (entry.generation === 0) table.remove(id);
+      if (entry.materialChanges === 0) table.remove(id);
     },
   };
 }
@@ -169,12 +159,12 @@ function admitAgain(
   entry: TableEntry,
   sequence: number,
   { table, gatewaySecret }: RegistryContext,
-): Admitted {
+): NewEntry {
   const before = entry.stored;
   const set = (stored: TableEntry['stored']) => {
     entry.stored = stored;
     entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
-    entry.generation += 1;
+    entry.materialChanges += 1;
     table.touch(entry);
   };
   set({
@@ -192,4 +182,82 @@ function admitAgain(
       if (entry.stored.tokenSalt === given) set({ ...entry.stored, tokenSalt, verification });
     },
   };
+}
+
+/** Shown to the owner once. */
+export interface NewEnrollment {
+  readonly token: string;
+  readonly expires_at: string;
+  /** The command line to run on the other machine. */
+  readonly join: string;
+}
+
+/** Tokens that were issued but not used yet. */
+type OpenEnrollments = ReturnType<typeof createOpenEnrollments>;
+
+const LIFETIME_MS = 3_600_000;
+/** Nobody adds this many machines in an hour; a client in a loop must not fill the disk. */
+const MAX_OPEN = 1000;
+
+const TOO_MANY: Refusal = {
+  kind: 'refused',
+  status: 429,
+  code: 'too_many_enrollments',
+  message: `There are ${MAX_OPEN} unused enrolment tokens; each expires after an hour.`,
+  retryAfterMs: 60_000,
+};
+
+export function createOpenEnrollments(
+  kept: readonly StoredEnrollment[],
+  { store, clock }: { readonly store: Pick<Store, 'write'>; readonly clock: Clock },
+) {
+  const open = new Map(kept.map((each) => [each.digest, each]));
+
+  function takeExpired(): string[] {
+    const digests = [...open.values()]
+      .filter(({ expiresAt }) => expiresAt <= clock.now())
+      .map(({ digest }) => digest);
+    for (const digest of digests) open.delete(digest);
+    return digests;
+  }
+
+  return {
+    /** `addresses`: where the other machine reaches this gateway or its pool. */
+    async create(addresses: readonly string[]): Promise<Answer<NewEnrollment>> {
+      const expired = takeExpired();
+      if (open.size >= MAX_OPEN) return TOO_MANY;
+      const token = newSecret();
+      const enrollment = { digest: digestOf(token), expiresAt: clock.now() + LIFETIME_MS };
+      // Counted at once, so that concurrent requests do not exceed the limit.
+      open.set(enrollment.digest, enrollment);
+      const written = await store.write([
+        ...expired.map((digest) => ({ kind: 'enrollment_removed', digest }) as const),
+        { kind: 'enrollment', enrollment },
+      ]);
+      if (written.kind === 'unwritten') {
+        open.delete(enrollment.digest);
+        return unwritten(written.message);
+      }
+      const expires_at = isoTime(enrollment.expiresAt);
+      return answered(
+        { token, expires_at, join: `switchyard join ${addresses.join(',')} ${token}` },
+        201,
+      );
+    },
+    /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
+    take(token: string): StoredEnrollment | null {
+      const enrollment = open.get(digestOf(token));
+      if (enrollment === undefined || enrollment.expiresAt <= clock.now()) return null;
+      open.delete(enrollment.digest);
+      return enrollment;
+    },
+    /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
+    putBack: (enrollment: StoredEnrollment) => void open.set(enrollment.digest, enrollment),
+    /** Drops a token that another gateway has taken. */
+    drop: (digest: string) => void open.delete(digest),
+  };
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token, 'hex');
 }

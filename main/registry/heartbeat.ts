@@ -3,33 +3,25 @@ import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
-  refreshFromPool,
   type RegistryContext,
   providerChange,
   statusEvents,
   write,
 } from './context.ts';
-import type { TableEntry } from './provider-entry.ts';
+import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './provider-view.ts';
+import { type Answer, answered, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  type Answer,
-  answered,
   badSignature,
   clockSkew,
   type HeartbeatAnswer,
   otherPool,
   plainIp,
   readBody,
-  type Refusal,
   unwritten,
 } from './responses.ts';
-import {
-  type StoreChange,
-  type StoredProvider,
-  type Superseded,
-  UNVERIFIED,
-} from './store/store.ts';
+import { type StoreChange, type StoreRefusal, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -46,7 +38,7 @@ export async function takeHeartbeat(
 ): Promise<Answer<HeartbeatAnswer>> {
   let read = readHeartbeat(message, parts);
   if (read === UNKNOWN_PROVIDER) {
-    const unavailable = await refreshFromPool(parts);
+    const unavailable = await parts.sharing.catchUp();
     read = readHeartbeat(message, parts);
     if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
   }
@@ -56,7 +48,7 @@ export async function takeHeartbeat(
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
 }
 
-interface ReadHeartbeat {
+interface HeartbeatRequest {
   readonly kind: 'read';
   readonly entry: TableEntry;
   readonly record: AgentRecord;
@@ -66,7 +58,7 @@ interface ReadHeartbeat {
 function readHeartbeat(
   message: AgentMessage,
   { table, clock, poolId }: RegistryContext,
-): ReadHeartbeat | Refusal {
+): HeartbeatRequest | Refusal {
   const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
   if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   if (check.kind !== 'valid') return badSignature(check);
@@ -128,15 +120,12 @@ export async function applyHeartbeat(
     lastHeartbeatIp: ip,
     heartbeatCount: stored.heartbeatCount + 1,
     verification,
-    ...(news.material ? inNextGeneration(stored) : {}),
   };
-  entry.heardSequence = sequence;
-  entry.isHeardHere = true;
   entry.shown = clamped(kept);
-  if (news.material) entry.generation += 1;
+  if (news.material) entry.materialChanges += 1;
   table.touch(entry);
   const changes: StoreChange[] = [
-    providerChange(entry, 'heartbeat'),
+    providerChange(entry, news.material ? 'changed' : 'heartbeat'),
     ...statusEvents(entry, parts),
   ];
   if (stored.verification.state !== entry.stored.verification.state) {
@@ -152,16 +141,11 @@ export async function applyHeartbeat(
     status: table.status(entry) ?? record.status,
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
-    ...parts.announced(),
+    ...parts.sharing.announced(),
   });
 }
 
-/** Marks what other gateways know of its verification as outdated. */
-function inNextGeneration({ pool }: StoredProvider): Pick<StoredProvider, 'pool'> {
-  return pool === undefined ? {} : { pool: { ...pool, generation: pool.generation + 1 } };
-}
-
 /** Another gateway has newer data of the machine, which will be read from the database. */
-function superseded(written: Superseded): Refusal {
+function superseded(written: StoreRefusal): Refusal {
   return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

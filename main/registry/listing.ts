@@ -8,33 +8,12 @@ import {
 } from '#shared/provider.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
-import { type TableEntry, verificationStateOf } from './provider-entry.ts';
-import type { ProviderTable } from './provider-table.ts';
+import { type ProviderTable, type TableEntry, verificationStateOf } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
-import { invalidRequest, type Refusal } from './responses.ts';
+import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 
 /** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
-
-export interface Listed {
-  readonly kind: 'listed';
-  /** Differs whenever the body differs. */
-  readonly etag: string;
-  /** The body in pieces: ten thousand providers take about 25 MB, too much for one string. */
-  json(): readonly string[];
-}
-
-interface Listing {
-  list(raw: RawQuery): Listed | Refusal;
-  /** Over all providers of the default list. */
-  counts(): Counts;
-  /** The first ids of the default list. */
-  ids(limit: number): readonly string[];
-  /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
-  renew(id: string): void;
-  /** Drops the serialised form of a removed provider. */
-  forget(id: string): void;
-}
 
 /** A provider's serialised form, kept because most are the same in the next list. */
 interface Piece {
@@ -48,7 +27,7 @@ interface Piece {
   readonly stamp: number;
 }
 
-export function createListing(table: ProviderTable, traffic: (id: string) => Traffic): Listing {
+export function createListing(table: ProviderTable, traffic: (id: string) => Traffic) {
   const pieces = new Map<string, Piece>();
   // Stamps restart with each run.
   const run = newSecret().slice(0, 12);
@@ -89,32 +68,37 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
   }
 
   return {
-    list(raw) {
+    list(raw: RawQuery): PiecesAnswer | Refusal {
       const query = readListQuery(raw);
       if (query.kind === 'refused') return query;
       const { counts, page } = select(query);
       const state = JSON.stringify([run, counts, page.map(({ stamp }) => stamp)]);
       return {
-        kind: 'listed',
+        kind: 'pieces',
         etag: `"${hash('sha256', state, 'base64url').slice(0, 27)}"`,
+        // Ten thousand providers take about 25 MB, too much for one string.
         json: () => listJson(page, counts),
       };
     },
-    counts: () => select(ONLY_COUNTS).counts,
-    ids(limit) {
+    /** Over all providers of the default list. */
+    counts: (): Counts => select(ONLY_COUNTS).counts,
+    /** The first ids of the default list. */
+    ids(limit: number): readonly string[] {
       const ids: string[] = [];
       table.survey(({ id, shown }, silentMs) => {
         if (ids.length < limit && shown !== null && !isHidden(silentMs)) ids.push(id);
       });
       return ids;
     },
-    renew(id) {
+    /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
+    renew(id: string): void {
       const entry = table.get(id);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null) return;
       pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
     },
-    forget: (id) => void pieces.delete(id),
+    /** Drops the serialised form of a removed provider. */
+    forget: (id: string) => void pieces.delete(id),
   };
 }
 

@@ -2,18 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
 import { type RegistryContext, write } from './context.ts';
-import { type Answer, answered, invalidRequest, providerNotFound, unwritten } from './responses.ts';
-import type { PoolChanges } from './store/postgres/protocol.ts';
+import { type Answer, answered, invalidRequest } from '../platform/http/routes.ts';
+import { providerNotFound, unwritten } from './responses.ts';
 import type { StoredState } from './store/store.ts';
-
-/** The owner's names for machines and notes about them. They are not part of a record, because no agent sends them. */
-export interface OwnerNotes {
-  notes(): ProviderNotes;
-  /** The owner's name for a machine, otherwise its host name; null if it has neither. */
-  nameOf(id: string): string | null;
-  /** Two empty texts delete the note. */
-  setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
-}
 
 const PREFIX = 'note:';
 
@@ -30,18 +21,10 @@ const line = (max: number) =>
 
 const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
 
-/** The notes that this registry holds. */
-export interface KeptNotes extends OwnerNotes {
-  /** Drops the note of a removed machine. */
-  forget(id: string): void;
-  /** Applies what any gateway of the pool has written. */
-  absorb(changes: Pick<PoolChanges, 'documents' | 'removed' | 'all'>): void;
-}
-
-export function createOwnerNotes(
-  parts: RegistryContext,
-  state: Pick<StoredState, 'documents'>,
-): KeptNotes {
+/**
+ * The owner's names for machines and notes about them. They are not part of a record, because no agent sends them.
+ */
+export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState, 'documents'>) {
   const { table } = parts;
   const notes = notesIn(state.documents);
 
@@ -58,12 +41,17 @@ export function createOwnerNotes(
   }
 
   return {
-    notes: () => ({ notes: Object.fromEntries(notes) }),
-    nameOf(id) {
+    notes: (): ProviderNotes => ({ notes: Object.fromEntries(notes) }),
+    /** The owner's name for a machine, otherwise its host name; null if it has neither. */
+    nameOf(id: string): string | null {
       const host = table.get(id)?.shown?.host.hostname.trim();
       return notes.get(id)?.name || host || null;
     },
-    async setNote(id, body) {
+    /** Two empty texts delete the note. */
+    async setNote(
+      id: string,
+      body: unknown,
+    ): Promise<Answer<{ readonly id: string } & ProviderNote>> {
       const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
       const { data: note, error } = bodySchema.safeParse(body);
@@ -82,19 +70,16 @@ export function createOwnerNotes(
       table.touch(entry);
       return answered({ id, ...note });
     },
-    forget(id) {
+    /** Drops the note of a removed machine. */
+    forget(id: string): void {
       if (notes.delete(id)) {
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
     },
-    absorb({ documents, removed, all }) {
-      const taken = notesIn(documents);
-      const isGone = (id: string) =>
-        all === null
-          ? removed.some((each) => each.kind === 'document' && each.id === noteDocument(id))
-          : !taken.has(id);
-      for (const id of notes.keys()) if (isGone(id)) take(id, undefined);
-      for (const [id, note] of taken) take(id, note);
+    /** Takes documents as written by others; `isRemoved` tells by name which are gone. */
+    absorb(documents: StoredState['documents'], isRemoved: (name: string) => boolean): void {
+      for (const id of notes.keys()) if (isRemoved(noteDocument(id))) take(id, undefined);
+      for (const [id, note] of notesIn(documents)) take(id, note);
     },
   };
 }

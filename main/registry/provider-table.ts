@@ -1,37 +1,94 @@
-import type { ProviderStatus } from '#shared/provider.ts';
+import { createHmac, type KeyObject } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
+import { parsePublicKey } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
+import { clamped } from './change-detection.ts';
 import { silenceAfterAbsence, STALE_MS, statusAt } from './liveness.ts';
-import type { TableEntry } from './provider-entry.ts';
+import type { StoredProvider } from './store/store.ts';
+
+/** A provider in memory: its stored part, and the state that exists only while the registry runs. */
+export interface TableEntry {
+  readonly id: string;
+  stored: StoredProvider;
+  /** Null if the stored key is malformed; then no signature is valid. */
+  readonly key: KeyObject | null;
+  /** Sent to the agent as `X-Gateway-Token`. */
+  gatewayToken: string;
+  /** The record with its claims clamped; null before the first heartbeat. */
+  shown: AgentRecord | null;
+  /** Clock ticks of the last heartbeat. */
+  lastHeartbeatTicks: number;
+  /** No heartbeat has arrived since this computer woke from sleep. */
+  isAwaited: boolean;
+  /** A verification run is in progress. */
+  isVerifying: boolean;
+  /** The agent of this process. */
+  isOwn: boolean;
+  /** Enrolments after the first, and changes after which it must be verified again. */
+  materialChanges: number;
+  /** The last status in the history; null before the first. */
+  notedStatus: ProviderStatus | null;
+  /** The registry's revision at the provider's last change. */
+  version: number;
+}
+
+export function entryOf(
+  stored: StoredProvider,
+  {
+    lastHeartbeatTicks,
+    gatewaySecret,
+  }: { readonly lastHeartbeatTicks: number; readonly gatewaySecret: string },
+): TableEntry {
+  return {
+    id: stored.id,
+    stored,
+    key: parsePublicKey(stored.publicKey)?.key ?? null,
+    gatewayToken: gatewayTokenOf(gatewaySecret, stored),
+    shown: stored.record === null ? null : clamped(stored.record),
+    lastHeartbeatTicks,
+    isAwaited: false,
+    isVerifying: false,
+    isOwn: false,
+    materialChanges: 0,
+    notedStatus: null,
+    version: 0,
+  };
+}
+
+/** The bearer token for one agent, which cannot be derived from the database alone. */
+export function gatewayTokenOf(
+  gatewaySecret: string,
+  { id, tokenSalt }: Pick<StoredProvider, 'id' | 'tokenSalt'>,
+): string {
+  return createHmac('sha256', gatewaySecret)
+    .update(id + tokenSalt)
+    .digest('hex');
+}
+
+/** A verified machine stays `verified` while it is checked again. */
+export function verificationStateOf({ stored, isVerifying }: TableEntry): VerificationState {
+  const { state } = stored.verification;
+  return isVerifying && state !== 'verified' ? 'verifying' : state;
+}
+
+/**
+ * The agent of this process exists by default, so it is expected to serve only once it has a model, or an engine that
+ * answers, even if only to request a key.
+ */
+export function isNotExpected({ shown, isOwn }: TableEntry): boolean {
+  if (!isOwn) return false;
+  return shown === null || (shown.models.length === 0 && shown.engine_health.code === 0);
+}
 
 /** All providers in memory, in the order of enrolment, and how long each has been silent. */
-export interface ProviderTable {
-  get(id: string): TableEntry | undefined;
-  all(): Iterable<TableEntry>;
-  isEmpty(): boolean;
-  add(entry: TableEntry): void;
-  remove(id: string): void;
-  /** Must be called after each change of an entry. */
-  touch(entry: TableEntry): void;
-  /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
-  noteHeartbeat(entry: TableEntry): boolean;
-  /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
-  resumed(): void;
-  silentMs(entry: TableEntry): number;
-  /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
-  survey(visit: (entry: TableEntry, silentMs: number) => void): void;
-  /** Null before the first heartbeat. */
-  status(entry: TableEntry): ProviderStatus | null;
-  /** The machines that routing may choose now; the same array until one of them changes. */
-  targets(): readonly Target[];
-  /** Rises with each change. */
-  revision(): number;
-}
+export type ProviderTable = ReturnType<typeof createProviderTable>;
 
 /** The registry reads the clock more often than this; a longer gap means that this computer was asleep. */
 const ABSENCE_MS = 20_000;
 
 /** `changed` is called with the id of each provider that changes. */
-export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
+export function createProviderTable(clock: Clock, changed: (id: string) => void) {
   const entries = new Map<string, TableEntry>();
   const targetsById = new Map<string, Target>();
   let revision = 0;
@@ -65,7 +122,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
 
   function retarget(entry: TableEntry): void {
     const [before, after] = [targetsById.get(entry.id) ?? null, targetOf(entry)];
-    if (sameTarget(before, after)) return;
+    if (isDeepStrictEqual(before, after)) return;
     if (after === null) targetsById.delete(entry.id);
     else targetsById.set(entry.id, after);
     targets = null;
@@ -78,20 +135,22 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   }
 
   return {
-    get: (id) => entries.get(id),
-    all: () => entries.values(),
-    isEmpty: () => entries.size === 0,
-    add(entry) {
+    get: (id: string): TableEntry | undefined => entries.get(id),
+    all: (): Iterable<TableEntry> => entries.values(),
+    isEmpty: (): boolean => entries.size === 0,
+    add(entry: TableEntry): void {
       entries.set(entry.id, entry);
       touch(entry);
     },
-    remove(id) {
+    remove(id: string): void {
       entries.delete(id);
       if (targetsById.delete(id)) targets = null;
       advance(id);
     },
+    /** Must be called after each change of an entry. */
     touch,
-    noteHeartbeat(entry) {
+    /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
+    noteHeartbeat(entry: TableEntry): boolean {
       const ticks = now();
       const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasStale) targets = null;
@@ -100,24 +159,29 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
       entry.isAwaited = false;
       return isBack;
     },
-    resumed() {
+    /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
+    resumed(): void {
       for (const entry of entries.values()) entry.isAwaited = true;
     },
     silentMs,
-    survey(visit) {
+    /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
+    survey(visit: (entry: TableEntry, silentMs: number) => void): void {
       const ticks = now();
       for (const entry of entries.values()) visit(entry, ticks - entry.lastHeartbeatTicks);
     },
-    status: (entry) =>
+    /** Null before the first heartbeat. */
+    status: (entry: TableEntry): ProviderStatus | null =>
       entry.shown === null ? null : statusAt(entry.shown.status, silentMs(entry)),
-    targets() {
+    /** The machines that routing may choose now; the same array until one of them changes. */
+    targets(): readonly Target[] {
       const ticks = now();
       if (targets === null || ticks >= targetsUntil) {
         ({ targets, untilTicks: targetsUntil } = freshTargets(targetsById, entries, ticks));
       }
       return targets;
     },
-    revision: () => revision,
+    /** Rises with each change. */
+    revision: (): number => revision,
   };
 }
 
@@ -157,17 +221,4 @@ function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | nul
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;
   const { models, current_model: currentModel } = shown;
   return { id, address, gatewayToken, models, currentModel, ownedBy };
-}
-
-/** Whether both are the same to routing. */
-function sameTarget(a: Target | null, b: Target | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.address === b.address &&
-    a.gatewayToken === b.gatewayToken &&
-    a.currentModel === b.currentModel &&
-    a.ownedBy === b.ownedBy &&
-    a.models.length === b.models.length &&
-    a.models.every((model, index) => model === b.models[index])
-  );
 }

@@ -1,16 +1,14 @@
-import {
-  type AgentRecord,
-  type Check,
-  CHECK_MISSING,
-  CHECK_NAMES,
-  failureReason,
-  type LocalProvider,
-  type Provider,
-  type ProviderStatus,
-  type Verification,
+import type {
+  AgentRecord,
+  Check,
+  LocalProvider,
+  Provider,
+  ProviderStatus,
+  Verification,
 } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECK_NAMES, failureReason } from '#shared/checks.ts';
 import { isoTime } from '../platform/dates.ts';
-import { type TableEntry, verificationStateOf } from './provider-entry.ts';
+import { type TableEntry, verificationStateOf } from './provider-table.ts';
 
 /** The gateway's own figures on a provider. */
 export interface Traffic {
@@ -21,7 +19,7 @@ export interface Traffic {
   readonly successCount: number;
 }
 
-export interface Shown {
+export interface ViewParts {
   readonly entry: TableEntry;
   readonly record: AgentRecord;
   readonly status: ProviderStatus;
@@ -29,7 +27,7 @@ export interface Shown {
 }
 
 /** A provider as it is listed. Copied field by field, because spreading is slower and a list has thousands. */
-export function providerView({ entry, record, status, traffic }: Shown): Provider {
+export function providerView({ entry, record, status, traffic }: ViewParts): Provider {
   const { stored } = entry;
   return {
     id: entry.id,

@@ -1,34 +1,51 @@
-import type { LocalProvider, Provider } from '#shared/provider.ts';
+import type {
+  AgentRecord,
+  LocalProvider,
+  Provider,
+  ProviderEvent,
+  Verification,
+} from '#shared/provider.ts';
+import { parsePublicKey } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
+import { isoTime } from '../platform/dates.ts';
 import type { Log } from '../platform/log.ts';
-import type { RegistryContext } from './context.ts';
-import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
-import { enroll } from './enrollment.ts';
-import { takeHeartbeat } from './heartbeat.ts';
-import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
-import { silenceAtStart, STALE_MS } from './liveness.ts';
-import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
-import { createOwnAgent, type OwnAgent } from './own-agent.ts';
-import { createAbsorber, writeAgain } from './pool/absorber.ts';
-import { addressesFor, announcementOf } from './pool/announcement.ts';
-import { createSharing } from './pool/sharing.ts';
-import { createPresence, lastAliveAt } from './presence.ts';
-import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type TableEntry, entryOf } from './provider-entry.ts';
-import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
-import { excerptOf, providerView, type Traffic } from './provider-view.ts';
-import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
+import { NO_NEWS } from './change-detection.ts';
 import {
-  type Capacity,
-  causesIn,
-  createCapacity,
-  type ServingState,
-  servingState,
-} from './serving.ts';
-import type { Pool } from './store/postgres/pool-client.ts';
+  ALONE,
+  eventChange,
+  providerChange,
+  type RegistryContext,
+  type RegistrySharing,
+  write,
+} from './context.ts';
+import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
+import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
+import { type Counts, createListing, type RawQuery, readHistoryLimit } from './listing.ts';
+import { silenceAtStart } from './liveness.ts';
+import { createOwnerNotes } from './owner-notes.ts';
+import { createSweeper, lastAliveAt } from './sweeper.ts';
+import {
+  createProviderTable,
+  entryOf,
+  type ProviderTable,
+  type TableEntry,
+  type Target,
+  verificationStateOf,
+} from './provider-table.ts';
+import { excerptOf, providerView, type Traffic } from './provider-view.ts';
+import { type Answer, answered, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
+import {
+  type AgentMessage,
+  type EnrollAnswer,
+  type HeartbeatAnswer,
+  poolIdOf,
+  providerNotFound,
+  unwritten,
+} from './responses.ts';
+import { causesIn, createCapacity, type ServingState, servingState } from './serving.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
-import type { VerifierPort, VerifierHost } from './verifier-port.ts';
+import type { VerifierPort } from './verifier-port.ts';
 
 export interface RegistryDeps {
   readonly store: Store;
@@ -40,60 +57,17 @@ export interface RegistryDeps {
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
-  /** Left out if this gateway is not in a pool. */
-  readonly pool?: Pool;
-  /** Addresses at which agents reach the gateways of the pool. */
-  readonly poolAddresses?: () => readonly string[];
+  /** Left out if no other registry writes the store. */
+  readonly sharing?: RegistrySharing;
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
   readonly changed: (id: string) => void;
 }
 
-/** Machines with a recent heartbeat. */
-interface RegistryShare {
-  /** Whose last heartbeat was sent to this gateway. */
-  readonly machines: number;
-  /** Verified by this gateway. */
-  readonly verified: number;
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
-export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
-  /** Starts watching for silence. */
-  start(): void;
-  /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
-  resumed(): void;
-  stop(): Promise<void>;
-  handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
-  handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
-  newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
-  list(query: RawQuery): Listed | Refusal;
-  /** Null if it is unknown or has not sent a heartbeat yet. */
-  get(id: string): Provider | null;
-  /** For the status report. */
-  excerpt(id: string): LocalProvider | null;
-  /** The provider with the latest heartbeat; null while there is none. */
-  freshest(): string | null;
-  /** Over all providers of the default list. */
-  counts(): Counts;
-  /** This gateway's share of the pool's machines. */
-  share(): RegistryShare;
-  /** What the machines that routing may choose now offer together. */
-  capacity(): Capacity;
-  /** The first ids of the default list. */
-  ids(limit: number): readonly string[];
-  /** The machines that routing may choose now; the same array until one of them changes. */
-  targets(): readonly Target[];
-  /** Whether any machine is expected to serve; without one, `local` is not configured. */
-  servingState(): ServingState;
-  /** Why none of the machines is used, for callers. */
-  causes(): string;
-  /** Rises with each change. */
-  revision(): number;
-  readonly verifierHost: VerifierHost;
-}
-
-export function createRegistry(deps: RegistryDeps): Registry {
+export function createRegistry(deps: RegistryDeps) {
   const { store, clock, traffic, changed } = deps;
   let isLoaded = false;
   const table = createProviderTable(clock, (id) => {
@@ -101,8 +75,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
     sweep.wake();
     changed(id);
   });
-  const sharing = deps.pool === undefined ? null : createSharing(deps.pool, deps);
-  const parts: RegistryContext = { ...deps, ...announcementOf(deps), table, sharing };
+  const { sharing = ALONE } = deps;
+  const parts: RegistryContext = { ...deps, poolId: poolIdOf(deps.gatewaySecret), table, sharing };
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
@@ -113,53 +87,70 @@ export function createRegistry(deps: RegistryDeps): Registry {
     listing.forget(id);
     notes.forget(id);
   };
-  const sweep = createPresence(parts, gone);
+  const sweep = createSweeper(parts, gone);
   // The gateway that removes a machine from the pool also removes its note.
-  const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
-  sharing?.begin(absorb, (id) => writeAgain(id, parts));
+  sharing.begin({
+    ...parts,
+    tokens: open,
+    absorbNotes: (documents, isRemoved) => notes.absorb(documents, isRemoved),
+    gone: (id) => listing.forget(id),
+  });
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
     notes: () => notes.notes(),
-    nameOf: (id) => notes.nameOf(id),
-    setNote: (id, body) => notes.setNote(id, body),
+    nameOf: (id: string) => notes.nameOf(id),
+    setNote: (id: string, body: unknown) => notes.setNote(id, body),
+    /** What the machines that routing may choose now offer together. */
     capacity,
-    start() {
+    /** Starts watching for silence. */
+    start(): void {
       sweep.start();
-      sharing?.start();
+      sharing.start();
     },
+    /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
-    async stop() {
-      sharing?.stop();
+    async stop(): Promise<void> {
+      sharing.stop();
       await sweep.stop();
     },
-    handleEnroll: (message) => enroll(message, open, parts),
-    async handleHeartbeat(message) {
+    handleEnroll: (message: AgentMessage): Promise<Answer<EnrollAnswer>> =>
+      enroll(message, open, parts),
+    async handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>> {
       const answer = await takeHeartbeat(message, parts);
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl) => open.create(addressesFor(baseUrl, parts.announced())),
-    list: (query) => listing.list(query),
-    get(id) {
+    newEnrollment: (baseUrl: string): Promise<Answer<NewEnrollment>> =>
+      open.create(sharing.joinAddresses(baseUrl)),
+    list: (query: RawQuery): PiecesAnswer | Refusal => listing.list(query),
+    /** Null if it is unknown or has not sent a heartbeat yet. */
+    get(id: string): Provider | null {
       const entry = table.get(id);
       const status = entry === undefined ? null : table.status(entry);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null || status === null) return null;
       return providerView({ entry, record, status, traffic: traffic(id) });
     },
-    excerpt(id) {
+    /** For the status report. */
+    excerpt(id: string): LocalProvider | null {
       const entry = table.get(id);
       return entry === undefined ? null : excerptOf(entry);
     },
-    freshest: () => freshest(table),
-    counts: () => listing.counts(),
-    share: () => shareOf(table),
-    ids: (limit) => listing.ids(limit),
-    targets: () => table.targets(),
-    servingState: () => servingState(table),
-    causes: () => causesIn(table),
-    revision: () => table.revision(),
+    /** The provider with the latest heartbeat; null while there is none. */
+    freshest: (): string | null => freshest(table),
+    /** Over all providers of the default list. */
+    counts: (): Counts => listing.counts(),
+    /** The first ids of the default list. */
+    ids: (limit: number): readonly string[] => listing.ids(limit),
+    /** The machines that routing may choose now; the same array until one of them changes. */
+    targets: (): readonly Target[] => table.targets(),
+    /** Whether any machine is expected to serve; without one, `local` is not configured. */
+    servingState: (): ServingState => servingState(table),
+    /** Why none of the machines is used, for callers. */
+    causes: (): string => causesIn(table),
+    /** Rises with each change. */
+    revision: (): number => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
 }
@@ -177,16 +168,6 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function shareOf(table: ProviderTable): RegistryShare {
-  let [machines, verified] = [0, 0];
-  table.survey(({ isHeardHere, isVerifiedHere, stored }, silentMs) => {
-    if (silentMs >= STALE_MS) return;
-    if (isHeardHere) machines += 1;
-    if (isVerifiedHere && stored.verification.state === 'verified') verified += 1;
-  });
-  return { machines, verified };
-}
-
 function freshest(table: ProviderTable): string | null {
   let found: TableEntry | null = null;
   for (const entry of table.all()) {
@@ -194,4 +175,99 @@ function freshest(table: ProviderTable): string | null {
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
   return found?.id ?? null;
+}
+
+/** The sender address of this process's own heartbeats. */
+const OWN_IP = '127.0.0.1';
+
+/** The agent of this process: enrolled automatically, its heartbeats need no signature. */
+function createOwnAgent(parts: RegistryContext) {
+  const { table } = parts;
+  return {
+    /** Enrols the agent; at later starts it is the same provider. */
+    async adoptOwn(text: string): Promise<{ readonly id: string; readonly gatewayToken: string }> {
+      const publicKey = parsePublicKey(text);
+      if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
+      const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
+      const entry = known ?? admit(publicKey.text, 0, parts).entry;
+      entry.isOwn = true;
+      if (known === undefined) {
+        const { enrolledAt } = entry.stored;
+        // A failed write is logged; the next heartbeat writes everything again.
+        await write(
+          [
+            providerChange(entry, 'enrolled'),
+            eventChange(entry, enrolledAt, ['enrolled', 'this machine']),
+          ],
+          parts,
+        );
+      }
+      return { id: entry.id, gatewayToken: entry.gatewayToken };
+    },
+    /** Null if the id is not the adopted one. */
+    async ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null> {
+      const entry = table.get(id);
+      if (entry === undefined || !entry.isOwn) return null;
+      const { sequence } = entry.stored;
+      return applyHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
+    },
+  };
+}
+
+/** Newest first. */
+interface History {
+  readonly object: 'list';
+  readonly data: readonly ProviderEvent[];
+}
+
+const OWN_PROVIDER: Refusal = {
+  kind: 'refused',
+  status: 409,
+  code: 'own_provider',
+  message:
+    'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
+};
+
+/** The owner's actions on providers; `gone` is called for one that was removed. */
+function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
+  const { table, store, verifier, sharing } = parts;
+  return {
+    async remove(id: string): Promise<Answer<{ readonly id: string }>> {
+      const unavailable = table.get(id) === undefined ? await sharing.catchUp() : null;
+      const entry = table.get(id);
+      if (entry === undefined) return unavailable ?? providerNotFound(id);
+      if (entry.isOwn) return OWN_PROVIDER;
+      // Removed from memory first, so that a heartbeat that arrives meanwhile does not write it again.
+      table.remove(id);
+      const written = await write([{ kind: 'provider_removed', id }], parts);
+      if (written.kind === 'unwritten') {
+        if (table.get(id) === undefined) table.add(entry);
+        return unwritten(written.message);
+      }
+      // Unless it has been enrolled again in the meantime.
+      if (table.get(id) === undefined) {
+        gone(id);
+        verifier.removed(id);
+      }
+      return answered({ id });
+    },
+    /** Requests a verification; does not wait for the run. */
+    requestVerification(id: string): Answer<{
+      readonly id: string;
+      readonly verification: Pick<Verification, 'status'>;
+    }> {
+      const entry = table.get(id);
+      if (entry === undefined || entry.shown === null) return providerNotFound(id);
+      verifier.providerChanged(id, { ...NO_NEWS, requested: true });
+      return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
+    },
+    async history(id: string, query: RawQuery): Promise<Answer<History>> {
+      if (table.get(id) === undefined) return providerNotFound(id);
+      const limit = readHistoryLimit(query);
+      if (typeof limit !== 'number') return limit;
+      const events = await store.events(id, limit);
+      const data = events.map(({ at, kind, text }) => ({ at: isoTime(at), kind, text }));
+      return answered({ object: 'list', data });
+    },
+  };
 }

@@ -1,23 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
-import type { RegistryErrorCode } from '#shared/errors.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { Verification } from '#shared/provider.ts';
+import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';
 import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
-
-export interface Refusal {
-  readonly kind: 'refused';
-  readonly status: number;
-  readonly code: RegistryErrorCode | 'invalid_request';
-  readonly message: string;
-  /** The field or parameter at fault. */
-  readonly param?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly retryAfterMs?: number;
-}
-
-export type Answer<T> =
-  { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
 
 export interface EnrollAnswer {
   readonly id: string;
@@ -26,28 +14,12 @@ export interface EnrollAnswer {
   readonly pool?: PoolAnnouncement;
 }
 
-/** What the gateways of a pool tell agents about it. */
-export interface PoolAnnouncement {
-  readonly id: string;
-  /** Addresses at which agents reach a gateway of it. */
-  readonly registries: readonly string[];
-}
-
 export interface HeartbeatAnswer {
   readonly id: string;
   readonly status: string;
   readonly verification: Pick<Verification, 'status' | 'failure_reason'>;
   readonly heartbeat_ms: number;
   readonly pool?: PoolAnnouncement;
-}
-
-export function answered<T>(body: T, status = 200): Answer<T> {
-  return { kind: 'answered', status, body };
-}
-
-export function invalidRequest(message: string, param?: string): Refusal {
-  const named = param === undefined ? {} : { param };
-  return { kind: 'refused', status: 400, code: 'invalid_request', message, ...named };
 }
 
 /** No provider of that id has sent a heartbeat. */
@@ -90,6 +62,15 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const way = skewS > 0 ? 'ahead of' : 'behind';
   const message = `This machine's clock is ${Math.abs(skewS)} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
+}
+
+/**
+ * The name of the pool that the gateways with this secret are in, or could be in. It is the same even while their
+ * database does not answer.
+ */
+export function poolIdOf(gatewaySecret: string): string {
+  const digest = createHmac('sha256', gatewaySecret).update('name of the pool').digest('hex');
+  return `pool_${digest.slice(0, 32)}`;
 }
 
 /** Null if a message is meant for this gateway, because it names no pool or this one. */

@@ -1,7 +1,11 @@
-import { CHECK_MISSING } from '#shared/provider.ts';
+import { CHECK_MISSING } from '#shared/checks.ts';
 import { statusAt } from './liveness.ts';
-import { isNotExpected, type TableEntry, verificationStateOf } from './provider-entry.ts';
-import type { ProviderTable } from './provider-table.ts';
+import {
+  isNotExpected,
+  type ProviderTable,
+  type TableEntry,
+  verificationStateOf,
+} from './provider-table.ts';
 
 /* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 

@@ -1,5 +1,4 @@
 import type { AgentRecord } from '#shared/provider.ts';
-import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredVerification } from './store/store.ts';
 
 /** Why the verifier should check a provider again. */
@@ -45,15 +44,24 @@ export interface VerificationSubject {
   /** Its heartbeats go to another gateway of the pool, which should verify it. */
   readonly isHeardElsewhere: boolean;
   readonly verification: StoredVerification;
-  /** Rises with each enrolment and material change; `verificationDone` compares it. */
-  readonly generation: number;
+  /** Of the provider so far; `verificationDone` compares it. */
+  readonly materialChanges: number;
 }
 
 /** `outdated`: the provider has changed in the meantime or was removed, so the result is ignored. */
-export type Recorded =
+export type RecordResult =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'outdated' }
   | { readonly kind: 'unwritten'; readonly message: string };
+
+/** The right to verify a provider, which one gateway has at a time where several share a store. */
+export interface VerificationTurn {
+  /** Aborts when the right is lost. */
+  readonly lost: AbortSignal;
+  /** For the log line of what was done in it. */
+  readonly fields: Readonly<Record<string, number>>;
+  release(): void;
+}
 
 /** The registry as the verifier sees it. */
 export interface VerifierHost {
@@ -63,16 +71,13 @@ export interface VerifierHost {
   subject(id: string): VerificationSubject | null;
   /** A run started or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
-  /**
-   * Asks for the right to verify a provider, which one gateway of a pool has at a time: null if another one has it.
-   * Left out without a pool.
-   */
-  readonly lease?: (id: string) => Promise<Lease | null>;
-  /** Stores the result of a run, in a pool under its lease; resolves once it is on disk. Also ends `verifying`. */
+  /** Null if another gateway has the turn. Left out where no other one shares the store. */
+  readonly turn?: (id: string) => Promise<VerificationTurn | null>;
+  /** Stores the result of a run; resolves once it is on disk. Also ends `verifying`. */
   verificationDone(
     id: string,
-    generation: number,
+    materialChanges: number,
     verification: StoredVerification,
-    lease?: Lease,
-  ): Promise<Recorded>;
+    turn?: VerificationTurn,
+  ): Promise<RecordResult>;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type AgentView, DOCTOR_GROUNDS, type DoctorReport } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import type { HostEdges } from '../../main/app/app.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { agentRoutes } from '../../main/agent/routes.ts';
 import { ENDPOINT_ROUTES } from '../../main/gateway/api/routes.ts';
 import { cliPage } from '../../scripts/cli-page.ts';
 import { configurationPage } from '../../scripts/docs.ts';
@@ -84,12 +85,15 @@ test('each promise of docs/security.md names a test that is there, by its own wo
 });
 
 test('docs/http-api.md lists every route, with who may use it', () => {
-  const table = read('main/gateway/api/routes.ts');
-  const rows = [...table.matchAll(/ route\('(\w+)', \[([^\]]+)\], '(\w+)'/g)].flatMap(
+  const table = read('main/gateway/api/routes.ts') + read('main/registry/routes.ts');
+  const rows = [...table.matchAll(/ route\('(\w+)', (\[[^\]]+\]|'[^']+'), '(\w+)'/g)].flatMap(
     ([, method = '', list = '', access = '']) =>
       [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => ({ method, path, access })),
   );
+  for (const { method, paths, access } of agentRoutes(null))
+    for (const path of paths) rows.push({ method, path, access });
   expect(rows).toContainEqual({ method: 'GET', path: '/healthz', access: 'anyone' });
+  expect(rows).toContainEqual({ method: 'GET', path: '/api/v1/providers', access: 'callers' });
   expect(rows.length).toBeGreaterThan(20);
   for (const { endpoint, method, access } of ENDPOINT_ROUTES) {
     for (const path of endpoint.paths) rows.push({ method, path, access });
@@ -120,7 +124,7 @@ test('every file and folder that a page names in code style is there', () => {
   const dead = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
     [
       ...read(page).matchAll(
-        /`((?:main|gateway|agent|registry|config|shared|test|scripts|renderer|bench)\/[\w./-]+)`/g,
+        /`((?:main|gateway|agent|registry|pool|config|shared|test|scripts|renderer|bench)\/[\w./-]+)`/g,
       ),
     ]
       .map(([, path = '']) =>

@@ -14,8 +14,8 @@ import { registerHooks } from 'node:module';
 const loaded = [];
 registerHooks({
   load(url, context, next) {
-    if (/node_modules\\/pg|store\\/postgres\\//.test(url)) loaded.push(url);
-    if (url.includes('open-shared-store')) end();
+    if (/node_modules\\/pg|main\\/pool\\//.test(url)) loaded.push(url);
+    if (url.includes('main/pool/pool.ts')) end();
     return next(url, context);
   },
 });
@@ -54,5 +54,5 @@ function loadedWith(settings: Readonly<Record<string, string>>): readonly string
 test('without a shared database nothing of it is loaded, and with one it is', () => {
   expect(loadedWith({})).toEqual([]);
   const nobodyThere = { SWITCHYARD_DATABASE_URL: 'postgres://x@127.0.0.1:1/x' };
-  expect(loadedWith(nobodyThere).join()).toContain('open-shared-store');
+  expect(loadedWith(nobodyThere).join()).toContain('main/pool/pool.ts');
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
 import { createAgent } from '../registry/world.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { expectError } from '../support/http.ts';

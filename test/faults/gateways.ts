@@ -45,7 +45,7 @@ const STEP = "\\nMIGRATIONS.push({ worksWith: MIGRATIONS.length, sql: " +
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
-    if (!url.endsWith('/postgres/migrations.ts')) return loaded;
+    if (!url.endsWith('/pool/migrations.ts')) return loaded;
     return { ...loaded, source: String(loaded.source) + STEP };
   },
 });`;

@@ -6,7 +6,7 @@ import {
   decodeExclusions,
   encodeBreaker,
   encodeExclusions,
-} from '../../main/gateway/circuits/codec.ts';
+} from '../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import { check, history, play, type World } from './circuit-histories.ts';

@@ -1,22 +1,20 @@
 import * as fc from 'fast-check';
 import {
-  type AdmitDecision,
   admit,
+  type AdmitDecision,
   admitForced,
   type Breaker,
-  NEW_BREAKER,
-  reset,
-  sent,
-  type Permit,
-} from '../../main/gateway/circuits/breaker.ts';
-import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
-import { later, type DualTime } from '../../main/platform/clock.ts';
-import {
   firstContent,
   type Limits,
+  NEW_BREAKER,
+  type Permit,
   record,
+  reset,
   type Result,
-} from '../../main/gateway/circuits/transitions.ts';
+  sent,
+} from '../../main/gateway/circuits/breaker.ts';
+import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/saved-circuits.ts';
+import { later, type DualTime } from '../../main/platform/clock.ts';
 
 /** One thing that can happen to a breaker; `back` counts permits from the last one issued. */
 export type Event =

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeExclusions, encodeExclusions } from '../../main/gateway/circuits/codec.ts';
+import { decodeExclusions, encodeExclusions } from '../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
 import {
   activeExclusions,

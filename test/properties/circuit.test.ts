@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, type BreakerState, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
+import { admit, type BreakerState, record, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs, untilMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
-import { record } from '../../main/gateway/circuits/transitions.ts';
 import {
   check,
   history,

@@ -38,7 +38,9 @@ test('what was acknowledged is there after the file was closed and opened again'
   expect(await first.registry.handleEnroll(agent.enroll(token))).toMatchObject({ status: 200 });
   const message = agent.heartbeat(recordOf());
   expect(await first.registry.handleHeartbeat(message)).toMatchObject({ status: 200 });
-  const { generation } = first.registry.verifierHost.subject(agent.id) ?? { generation: -1 };
+  const { materialChanges } = first.registry.verifierHost.subject(agent.id) ?? {
+    materialChanges: -1,
+  };
   const verified = {
     state: 'verified',
     checks: [],
@@ -47,7 +49,7 @@ test('what was acknowledged is there after the file was closed and opened again'
     failedRuns: 0,
     address: 'http://192.168.1.20:3001',
   } as const;
-  await first.registry.verifierHost.verificationDone(agent.id, generation, verified);
+  await first.registry.verifierHost.verificationDone(agent.id, materialChanges, verified);
   const [before, targets] = [first.registry.get(agent.id), first.registry.targets()];
   await first.registry.stop();
   await first.store.close();

@@ -178,7 +178,7 @@ export function subjectOf(
     isReachable: true,
     isHeardElsewhere: false,
     verification: UNTESTED,
-    generation: 1,
+    materialChanges: 1,
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Check, CHECK_NAMES } from '#shared/provider.ts';
+import type { Check } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import { NO_NEWS } from '../../main/registry/change-detection.ts';
 import type { StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, startRegistry } from './world.ts';
@@ -39,7 +40,7 @@ test('a run shows as verifying, until its result is there', async () => {
   const { id, host, subject, verification } = await withMachine();
   host.verifying(id, true);
   expect(verification().status).toBe('verifying');
-  await host.verificationDone(id, subject().generation, FAILED);
+  await host.verificationDone(id, subject().materialChanges, FAILED);
   expect(verification().status).toBe('failed');
 });
 
@@ -55,7 +56,7 @@ test('a verified machine stays so while it is checked again, and is of software 
 
 test('a result is on disk before it is acknowledged, and in the history', async () => {
   const { id, host, subject, store } = await withMachine();
-  expect(await host.verificationDone(id, subject().generation, FAILED)).toEqual({
+  expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
     kind: 'recorded',
   });
   expect(store.state().providers[0]?.verification).toEqual(FAILED);
@@ -65,14 +66,14 @@ test('a result is on disk before it is acknowledged, and in the history', async 
     text: expect.stringMatching(/^failed: health \/health status ok: no answer; /),
   });
   const before = (await store.events(id, 100)).length;
-  await host.verificationDone(id, subject().generation, { ...FAILED, failedRuns: 2 });
+  await host.verificationDone(id, subject().materialChanges, { ...FAILED, failedRuns: 2 });
   expect(await store.events(id, 100)).toHaveLength(before);
 });
 
 test('a result that cannot be written is in force all the same, and said to be unwritten', async () => {
   const { id, host, subject, store, verification } = await withMachine();
   store.fail('the disk is full');
-  expect(await host.verificationDone(id, subject().generation, FAILED)).toEqual({
+  expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
     kind: 'unwritten',
     message: 'the disk is full',
   });
@@ -82,27 +83,29 @@ test('a result that cannot be written is in force all the same, and said to be u
 describe('a result is outdated', () => {
   test('when the machine has changed meanwhile', async () => {
     const { agent, id, host, subject, beat, verification } = await withMachine();
-    const { generation } = subject();
+    const { materialChanges } = subject();
     host.verifying(id, true);
     await beat(agent, { models: ['another'], current_model: 'another' });
     const verified = { ...FAILED, state: 'verified' } as const;
-    expect(await host.verificationDone(id, generation, verified)).toEqual({ kind: 'outdated' });
+    expect(await host.verificationDone(id, materialChanges, verified)).toEqual({
+      kind: 'outdated',
+    });
     expect(verification().status).toBe('pending');
   });
 
   test('when it was enrolled anew meanwhile', async () => {
     const { agent, id, host, subject, newToken, registry } = await withMachine();
-    const { generation } = subject();
+    const { materialChanges } = subject();
     await registry.handleEnroll(agent.enroll(await newToken()));
-    expect(await host.verificationDone(id, generation, FAILED)).toEqual({ kind: 'outdated' });
+    expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
   });
 
   test('when it is gone', async () => {
     const { id, host, subject, registry, removed } = await withMachine();
-    const { generation } = subject();
+    const { materialChanges } = subject();
     await registry.remove(id);
     expect(removed).toEqual([id]);
-    expect(await host.verificationDone(id, generation, FAILED)).toEqual({ kind: 'outdated' });
+    expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
     expect(host.subject(id)).toBeNull();
   });
 });
@@ -123,7 +126,7 @@ test.each<[checks: readonly Check[], reason: string]>([
   ],
 ])('of %j the failure reason is "%s"', async (checks, reason) => {
   const { id, host, subject, verification } = await withMachine();
-  await host.verificationDone(id, subject().generation, { ...FAILED, checks });
+  await host.verificationDone(id, subject().materialChanges, { ...FAILED, checks });
   expect(verification().failure_reason).toBe(reason);
 });
 

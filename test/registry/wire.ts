@@ -1,9 +1,8 @@
 import { createExpressListener } from '../../main/gateway/api/server.ts';
-import { providerHandlers } from '../../main/gateway/api/provider-handlers.ts';
-import { providerRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createGuardedServer } from '../../main/platform/http/guarded-server.ts';
+import { registryRoutes } from '../../main/registry/routes.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
@@ -36,21 +35,13 @@ export async function startWire(
     isSession: () => false,
   });
   const server = createGuardedServer(
-    createExpressListener(
-      providerRoutes(
-        providerHandlers({
-          providers: world.registry,
-          joinUrl: () => 'http://gateway:47900',
-          clock: systemClock,
-        }),
-      ),
-      {
-        identify,
-        windowDirectory: '/nowhere',
-        clock: systemClock,
-        onBug: (error) => bugs.push(error),
-      },
-    ),
+    createExpressListener(registryRoutes(world.registry), {
+      identify,
+      gatewayUrl: () => 'http://gateway:47900',
+      windowDirectory: '/nowhere',
+      clock: systemClock,
+      onBug: (error) => bugs.push(error),
+    }),
     systemClock,
   );
   const url = `http://127.0.0.1:${await listening(server)}`;

@@ -234,7 +234,7 @@ export function startRegistry(
     async verify(id, address = 'http://192.168.1.20:3001') {
       const subject = registry.verifierHost.subject(id);
       if (subject === null) throw new Error('no such subject');
-      await registry.verifierHost.verificationDone(id, subject.generation, {
+      await registry.verifierHost.verificationDone(id, subject.materialChanges, {
         state: 'verified',
         checks: [],
         lastCheckAt: clock.now(),

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DoctorEntry } from '#shared/agent.ts';
-import { type Check, CHECK_NAMES } from '#shared/provider.ts';
+import type { Check } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import { reportOf } from '../../main/agent/doctor/report.ts';
 import { doctorTable } from '../../renderer/features/this-machine/doctor-table.ts';
 import { judged, membership } from './agent-builders.ts';

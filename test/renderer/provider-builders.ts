@@ -1,11 +1,5 @@
-import {
-  type AgentRecord,
-  type Check,
-  CHECK_NAMES,
-  type Provider,
-  type ProviderList,
-  type Verification,
-} from '#shared/provider.ts';
+import type { AgentRecord, Check, Provider, ProviderList, Verification } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ProviderCircuit } from '../../renderer/features/providers/provider-standing.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { circuit, NOW } from './builders.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Check, CHECK_NAMES, type Provider } from '#shared/provider.ts';
+import type { Check, Provider } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import {
   addressOf,
   checkGroups,

@@ -198,7 +198,7 @@ export function hearingRegistry(): HeardRegistry {
       statuses.push(status);
       const verification = { status: 'pending', failure_reason: '' };
       const body = { status, verification, heartbeat_ms: 15_000 };
-      return Promise.resolve({ kind: 'answered', body });
+      return Promise.resolve({ kind: 'answered', status: 200, body });
     },
   };
 }

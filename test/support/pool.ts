@@ -2,10 +2,15 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry } from '../../main/registry/registry.ts';
-import { openSharedStore } from '../../main/registry/store/postgres/open-shared-store.ts';
-import type { Pool } from '../../main/registry/store/postgres/pool-client.ts';
-import type { PoolChanges } from '../../main/registry/store/postgres/protocol.ts';
-import { POOL_TIMES, type PoolTimes } from '../../main/registry/store/postgres/times.ts';
+import type { Pool } from '../../main/pool/client.ts';
+import { openPool } from '../../main/pool/pool.ts';
+import { createRegistrySharing } from '../../main/pool/registry-sharing.ts';
+import {
+  NO_TOTALS,
+  POOL_TIMES,
+  type PoolChanges,
+  type PoolTimes,
+} from '../../main/pool/protocol.ts';
 import type { Store, StoredState } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
 
@@ -37,7 +42,7 @@ export async function openingShared(
   const gateway = { id, run: `${id}:${runs}`, host: `${id}:47900`, version: '0.1.0' };
   const shown = url.replace(/\/\/.*@/, '//…@');
   const data = { url, shown, gateway, secretDigest, times };
-  const opened = await openSharedStore(data, log);
+  const opened = await openPool(data, log);
   if (opened.kind === 'open') onTestFinished(() => opened.store.close());
   return { opened, lines };
 }
@@ -81,10 +86,8 @@ export async function startPooledRegistry(
   const verifiedElsewhere: string[] = [];
   const changed: string[] = [];
   const registry = createRegistry({
-    store,
+    ...createRegistrySharing({ pool, store, addresses: () => addresses, load: () => IDLE }),
     state,
-    pool,
-    poolAddresses: () => addresses,
     clock: systemClock,
     log: silentLog,
     gatewaySecret: 'the gateways keep this to themselves',
@@ -101,6 +104,8 @@ export async function startPooledRegistry(
   onTestFinished(() => registry.stop());
   return { ...shared, registry, news, verifiedElsewhere, changed };
 }
+
+const IDLE = { ...NO_TOTALS, in_flight: 0 };
 
 const NO_TRAFFIC = {
   ewmaTtft: null,

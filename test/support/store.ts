@@ -2,9 +2,13 @@ import { join } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import type { Log } from '../../main/platform/log.ts';
-import { openDatabase } from '../../main/registry/store/database.ts';
+import {
+  createWriter,
+  type StoreContent,
+  openDatabase,
+  type Writer,
+} from '../../main/registry/store/database.ts';
 import { type OpenedStore, openStore } from '../../main/registry/store/open-store.ts';
-import { createWriter, type Loaded, type Writer } from '../../main/registry/store/queries.ts';
 import type {
   StoreChange,
   Store,
@@ -120,7 +124,7 @@ export async function keep(store: Store, ...changes: readonly StoreChange[]): Pr
 }
 
 /** A database that is open in the thread of the test. */
-interface OpenHere extends Loaded {
+interface OpenHere extends StoreContent {
   readonly db: Database;
   readonly warning: string | null;
   readonly writer: Writer;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { type Machine, machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
 import {

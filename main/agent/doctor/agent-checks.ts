@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { CHECKS } from '#shared/provider.ts';
+import { CHECKS } from '#shared/checks.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';

@@ -1,5 +1,6 @@
 import type { GatewayVerdict } from '#shared/agent.ts';
-import { type AgentRecord, CHECKS } from '#shared/provider.ts';
+import type { AgentRecord } from '#shared/provider.ts';
+import { CHECKS } from '#shared/checks.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';

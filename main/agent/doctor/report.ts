@@ -4,7 +4,7 @@ import {
   type DoctorReport,
   type GatewayVerdict,
 } from '#shared/agent.ts';
-import { CHECK_MISSING, CHECK_NAMES } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECK_NAMES } from '#shared/checks.ts';
 import { excerpt } from '../excerpt.ts';
 
 export type { DoctorEntry, DoctorReport };

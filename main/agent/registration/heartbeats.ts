@@ -1,17 +1,11 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { withTimeout } from '../../platform/async.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import type { EngineWatch } from '../engines/watch.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
-export interface Heartbeats {
-  start(): void;
-  /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
-  changed(): void;
-  /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
-  now(): void;
-  /** Sends a goodbye and waits at most a second for the answer. */
-  stop(): Promise<void>;
-}
+export type Heartbeats = ReturnType<typeof createHeartbeats>;
 
 interface HeartbeatDeps {
   readonly link: RegistryLink;
@@ -34,7 +28,7 @@ const DEBOUNCE_MS = 250;
 /** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
 
-export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
+export function createHeartbeats(deps: HeartbeatDeps) {
   const { link, clock } = deps;
   const stopping = new AbortController();
   let cancelTimer = () => {};
@@ -95,21 +89,24 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   }
 
   return {
-    start() {
+    start(): void {
       if (isStarted) return;
       isStarted = true;
       void begin();
     },
-    changed() {
+    /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
+    changed(): void {
       if (isRunning) wanted ??= 'changed';
       else bringForward();
     },
-    now() {
+    /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
+    now(): void {
       if (!isStarted || stopping.signal.aborted) return;
       if (isRunning) wanted = 'now';
       else sendNow();
     },
-    async stop() {
+    /** Sends a goodbye and waits at most a second for the answer. */
+    async stop(): Promise<void> {
       if (stopping.signal.aborted) return;
       stopping.abort();
       cancelTimer();
@@ -165,4 +162,31 @@ function asked(ms: number): number {
 function backoff({ failures, random }: Pace): number {
   const ceiling = Math.min(BACKOFF_MIN_MS * 2 ** failures, BACKOFF_MAX_MS);
   return Math.round(BACKOFF_MIN_MS + random * (ceiling - BACKOFF_MIN_MS));
+}
+
+/** Sources that must be ready before the first heartbeat. */
+interface ReadinessSources {
+  readonly engines: Pick<EngineWatch, 'looked'>;
+  readonly telemetry: Pick<TelemetryWatch, 'read'>;
+  readonly clock: Clock;
+}
+
+/** A hung engine or a driver that is still loading must not delay the machine for longer. */
+const READY_TIMEOUT_MS = 3000;
+const POLL_MS = 50;
+
+/**
+ * Resolves once engine and GPUs are known, or after `READY_TIMEOUT_MS`. A machine that reports without them fails
+ * verification and is checked again only after a while.
+ */
+export async function untilReady(
+  { engines, telemetry, clock }: ReadinessSources,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedTicks = clock.ticks();
+  await withTimeout(engines.looked(), { clock, ms: READY_TIMEOUT_MS, signal });
+  const isOver = () => signal.aborted || clock.ticks() - startedTicks >= READY_TIMEOUT_MS;
+  while (telemetry.read().gpus.state === 'starting' && !isOver()) {
+    await sleep(clock, POLL_MS, signal);
+  }
 }

@@ -1,3 +1,5 @@
+import type { PoolAnnouncement } from '#shared/pool.ts';
+import type { Answer } from '../../platform/http/routes.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 
 /** Why the registry did not accept a message. */
@@ -27,20 +29,13 @@ export interface RegistryView {
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
-/** The gateways that share this machine, any of which accepts its heartbeats. */
-export interface AnnouncedPool {
-  readonly id: string;
-  /** Addresses. */
-  readonly registries: readonly string[];
-}
-
 export type BeatOutcome =
   | {
       readonly kind: 'accepted';
       readonly standing: RegistryView;
       readonly heartbeatMs: number;
       /** Null if the gateway is in no pool. */
-      readonly pool: AnnouncedPool | null;
+      readonly pool: PoolAnnouncement | null;
     }
   /** The heartbeat was received, but the registry cannot write; nothing can be done here. */
   | { readonly kind: 'unwritten'; readonly message: string }
@@ -51,7 +46,7 @@ export type EnrollOutcome =
       readonly kind: 'enrolled';
       readonly id: string;
       readonly gatewayToken: string;
-      readonly pool: AnnouncedPool | null;
+      readonly pool: PoolAnnouncement | null;
     }
   | LinkFailure;
 
@@ -74,17 +69,11 @@ export interface RegistryLink {
 export interface OwnRegistry {
   adopt(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
   /** Null when `id` is not the adopted one. */
-  heartbeat(id: string, record: AgentRecord): Promise<OwnAnswer | null>;
+  heartbeat(
+    id: string,
+    record: AgentRecord,
+  ): Promise<Answer<RegistryView & { readonly heartbeat_ms: number }> | null>;
 }
-
-type OwnAnswer =
-  | { readonly kind: 'answered'; readonly body: RegistryView & { readonly heartbeat_ms: number } }
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: string;
-      readonly message: string;
-    };
 
 /** The link to the registry of this process needs neither key nor network. */
 export function createOwnLink(
@@ -114,3 +103,42 @@ export function createOwnLink(
     },
   };
 }
+
+/** Human-readable. A null remedy: there is nothing to do but wait. */
+export interface LinkProblem {
+  readonly happened: string;
+  readonly remedy: string | null;
+}
+
+export function linkProblemOf(failure: LinkFailure): LinkProblem {
+  return { happened: failure.message, remedy: remedyFor(failure) };
+}
+
+function remedyFor(failure: LinkFailure): string | null {
+  switch (failure.kind) {
+    case 'unknown_provider':
+      return 'Join it again: on the gateway choose "Add a machine" and run the line that it shows on this machine.';
+    case 'sequence_reused':
+      return "Another machine may use a copy of this agent's key. Delete the file agent-key.pem of one of them and join that one again.";
+    case 'clock_skew':
+      return "Set this machine's clock, or turn on time synchronisation.";
+    case 'refused':
+      return REFUSALS[failure.code] ?? 'Check that both programs have the same version.';
+    case 'garbage':
+      return 'Check the address of the gateway, and that nothing else listens there.';
+    case 'unreachable':
+      return 'Check that the gateway runs and that this machine can reach its address.';
+    case 'busy':
+      return null;
+  }
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  invalid_token: 'Ask the owner of the gateway for a new line: each works once, for an hour.',
+  invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
+  other_pool:
+    'Join this machine again with a new line from a gateway of the pool that it is to belong to.',
+  host_not_allowed:
+    'Add the name in the address to SWITCHYARD_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
+  body_too_large: 'The record of this machine is too large; please report this.',
+};

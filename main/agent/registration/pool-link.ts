@@ -1,11 +1,6 @@
 import { createHttpLink, type HttpLinkDeps, registryOrigin } from './http-link.ts';
-import type {
-  AnnouncedPool,
-  BeatOutcome,
-  EnrollOutcome,
-  RegistryLink,
-  SendLimits,
-} from './link.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
+import type { BeatOutcome, EnrollOutcome, RegistryLink, SendLimits } from './link.ts';
 
 export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   /** The gateway that this machine joined. */
@@ -13,9 +8,9 @@ export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   /** Other addresses, from the settings and the join line. */
   readonly others: readonly string[];
   /** As last announced; null if the gateway is in no pool. */
-  readonly pool: AnnouncedPool | null;
+  readonly pool: PoolAnnouncement | null;
   /** Called when the announcement changes. */
-  readonly onPool: (pool: AnnouncedPool) => void;
+  readonly onPool: (pool: PoolAnnouncement) => void;
 }
 
 /** A gateway that is silent for this long is passed over, so that all are tried within the time-out of one exchange. */
@@ -48,7 +43,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     return [...all.slice(at), ...all.slice(0, at)];
   }
 
-  function learn(announced: AnnouncedPool | null): void {
+  function learn(announced: PoolAnnouncement | null): void {
     if (announced === null || JSON.stringify(announced) === JSON.stringify(pool)) return;
     pool = announced;
     deps.onPool(announced);

@@ -1,69 +1,169 @@
 import type { JoinLine } from '#shared/join-line.ts';
-import { sleep } from '../../platform/clock.ts';
+import type { AgentRecord } from '#shared/provider.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import { digestOf } from '../../platform/secrets.ts';
 import {
-  type SavedEnrollment,
   type EnrollmentFile,
+  type SavedEnrollment,
   tokenDigest,
 } from '../storage/enrollment-file.ts';
 import type { AgentIdentity } from '../storage/identity.ts';
 import type { Sequence } from '../storage/sequence.ts';
-import { type Choice, chooseRegistry, type Configured } from './choose-registry.ts';
-import { pauseAfter } from './heartbeats.ts';
+import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
 import { registryOrigin } from './http-link.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import {
-  type AnnouncedPool,
+  type BeatOutcome,
   createOwnLink,
   type EnrollOutcome,
   type LinkFailure,
+  type LinkProblem,
+  linkProblemOf,
   type OwnRegistry,
   type RegistryLink,
+  type RegistryView,
 } from './link.ts';
 import { createPoolLink } from './pool-link.ts';
-import { type LinkProblem, linkProblemOf } from './remedies.ts';
-import {
-  type RegistrySession,
-  type RegistrySessionDeps,
-  createRegistrySession,
-  type RegistrationView,
-  NOWHERE,
-} from './session.ts';
 
-export type JoinResult =
+/** State of this machine's registration. */
+export interface RegistrationView {
+  /** `own`: the registry of this process. */
+  readonly kind: 'own' | 'joined' | 'none';
+  readonly url: string | null;
+  readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
+  /** Milliseconds since the epoch. */
+  readonly lastAcceptedAt: number | null;
+  /** The registry's view of this machine. */
+  readonly standing: RegistryView | null;
+  /** The last problem, human-readable; null once it is solved. */
+  readonly problem: LinkProblem | null;
+  /** Milliseconds by which the time in messages is corrected. */
+  readonly clockOffsetMs: number;
+}
+
+/** The session with one registry: link, heartbeats, last result. */
+type RegistrySession = ReturnType<typeof createRegistrySession>;
+
+interface RegistrySessionDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly record: (isLeaving: boolean) => AgentRecord;
+  readonly untilReady: (signal: AbortSignal) => Promise<void>;
+  readonly heartbeatMs: () => number;
+  /** The view has changed. */
+  readonly onChange: () => void;
+}
+
+const NOWHERE: RegistrationView = {
+  kind: 'none',
+  url: null,
+  state: 'not_enrolled',
+  lastAcceptedAt: null,
+  standing: null,
+  problem: null,
+  clockOffsetMs: 0,
+};
+
+function createRegistrySession(deps: RegistrySessionDeps) {
+  const { clock } = deps;
+  let view = NOWHERE;
+  let digests: readonly Buffer[] = [];
+  let token: string | null = null;
+  let beats: Heartbeats | null = null;
+  /** Aborts what was started for the current session. */
+  let lifetime = new AbortController();
+  let isStopped = false;
+
+  function show(part: Partial<RegistrationView>): void {
+    view = { ...view, ...part };
+    deps.onChange();
+  }
+
+  function noteOutcome(outcome: BeatOutcome, link: RegistryLink): void {
+    const clockOffsetMs = link.clockOffsetMs();
+    if (outcome.kind === 'accepted') {
+      const { standing } = outcome;
+      const lastAcceptedAt = clock.now();
+      const { url } = link;
+      show({ url, state: 'connected', lastAcceptedAt, standing, problem: null, clockOffsetMs });
+    } else if (outcome.kind === 'unwritten') {
+      const problem = { happened: outcome.message, remedy: null };
+      show({ state: 'connected', lastAcceptedAt: clock.now(), problem, clockOffsetMs });
+    } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
+  }
+
+  async function disconnect(): Promise<AbortSignal> {
+    lifetime.abort();
+    lifetime = new AbortController();
+    const { signal } = lifetime;
+    const before = beats;
+    beats = null;
+    digests = [];
+    token = null;
+    await before?.stop();
+    return signal;
+  }
+
+  return {
+    view: (): RegistrationView => view,
+    show,
+    /** Digests of the tokens that are accepted from the gateway. */
+    tokenDigests: (): readonly Buffer[] => digests,
+    /** The token that the gateway sends; null while there is none. */
+    gatewayToken: (): string | null => token,
+    /** Starts sending heartbeats over this link. */
+    connect(link: RegistryLink, gatewayToken: string): void {
+      if (isStopped) return;
+      digests = [digestOf(gatewayToken)];
+      token = gatewayToken;
+      beats = createHeartbeats({
+        ...deps,
+        link,
+        onOutcome: (outcome) => noteOutcome(outcome, link),
+      });
+      beats.start();
+    },
+    /** The record has changed: a heartbeat is sent soon. */
+    changed: () => beats?.changed(),
+    /** Sends a heartbeat at once. */
+    now: () => beats?.now(),
+    /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
+    disconnect,
+    /** Aborts when the session ends. */
+    signal: (): AbortSignal => lifetime.signal,
+    /** Ends the session for good. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await disconnect();
+      lifetime.abort();
+    },
+  };
+}
+
+type JoinResult =
   /** `url`: of the gateway that answered; `warning` is human-readable, null if there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
 /** The registry that this machine reports to, and the operations that change it. */
-export interface Registration extends Pick<
-  RegistrySession,
-  'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
-> {
-  start(): void;
-  view(): RegistrationView;
-  join(line: JoinLine): Promise<JoinResult>;
-  /** Returns to the registry of this process. */
-  leave(): Promise<void>;
-  /** Applies settings that name another registry or another token. */
-  configure(configured: Configured): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Registration = ReturnType<typeof createRegistration>;
 
-export interface RegistrationDeps extends RegistrySessionDeps {
+interface RegistrationDeps extends RegistrySessionDeps {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   readonly file: EnrollmentFile;
   /** Content of that file at the start. */
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
-  readonly configured: Configured;
+  readonly configured: RegistrySettings;
   readonly http: HttpClient;
 }
 
 const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Nothing is sent before `start`. */
-export function createRegistration(deps: RegistrationDeps): Registration {
+export function createRegistration(deps: RegistrationDeps) {
   let { configured } = deps;
   const session = createRegistrySession(deps);
   const show = (part: Partial<RegistrationView>) => session.show(part);
@@ -77,11 +177,11 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   function linkTo(
     home: string,
-    pool: AnnouncedPool | null,
+    pool: PoolAnnouncement | null,
     named: readonly string[] = [],
   ): RegistryLink {
     const others = [...named, ...configured.otherRegistryUrls];
-    const onPool = (announced: AnnouncedPool) => keepPool(home, announced, deps);
+    const onPool = (announced: PoolAnnouncement) => keepPool(home, announced, deps);
     return createPoolLink({ ...deps, home, others, pool, onPool });
   }
 
@@ -109,12 +209,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   return {
     start: () => void settle(deps.saved),
-    view: () => session.view(),
+    view: (): RegistrationView => session.view(),
     tokenDigests: () => session.tokenDigests(),
     gatewayToken: () => session.gatewayToken(),
     changed: () => session.changed(),
     now: () => session.now(),
-    async join({ url: first, others, token }) {
+    async join({ url: first, others, token }: JoinLine): Promise<JoinResult> {
       const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const link = linkTo(url, null, [first, ...others]);
@@ -130,18 +230,20 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       }
       return { kind: 'joined', url: link.url ?? url, warning: failure?.happened ?? null };
     },
-    async leave() {
+    /** Returns to the registry of this process. */
+    async leave(): Promise<void> {
       const signal = await session.disconnect();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
     },
-    async configure(now) {
+    /** Applies settings that name another registry or another token. */
+    async configure(now: RegistrySettings): Promise<void> {
       configured = now;
       const signal = await session.disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
-    stop: () => session.stop(),
+    stop: (): Promise<void> => session.stop(),
   };
 }
 
@@ -167,7 +269,7 @@ async function enrollAt(
 async function keep(
   registryUrl: string,
   token: string,
-  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: Enrolled },
+  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: EnrolledOutcome },
 ): Promise<LinkProblem | null> {
   const { id } = deps.identity;
   const { gatewayToken, pool } = enrolled;
@@ -181,10 +283,10 @@ async function keep(
   return failure === null ? null : notSaved(failure);
 }
 
-type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
+type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
 
 /** So that the other gateways are known at the next start, even if this one does not answer then. */
-function keepPool(registryUrl: string, pool: AnnouncedPool, { file }: RegistrationDeps): void {
+function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: RegistrationDeps): void {
   const { enrolment } = file.load();
   if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }
@@ -247,3 +349,62 @@ function notSaved(code: string): LinkProblem {
     remedy: 'Free disk space for the data directory, or make it writable, and join again.',
   };
 }
+
+/** The settings that choose the registry. */
+export interface RegistrySettings {
+  readonly registryUrl: string | null;
+  /** Other gateways of the same pool. */
+  readonly otherRegistryUrls: readonly string[];
+  readonly enrollToken: string | null;
+}
+
+type Choice =
+  | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
+  /** `fallback`: an earlier enrolment, used if the token is refused. */
+  | {
+      readonly kind: 'enroll';
+      readonly origin: string;
+      readonly token: string;
+      readonly fallback: SavedEnrollment | null;
+    }
+  /** The registry of this process; `otherwise` is shown if there is none. */
+  | { readonly kind: 'own'; readonly otherwise: LinkProblem }
+  | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
+
+/** Settings take precedence over an earlier join; without either, the registry of this process is used. */
+function chooseRegistry(
+  { registryUrl, enrollToken }: Pick<RegistrySettings, 'registryUrl' | 'enrollToken'>,
+  saved: SavedEnrollment | null,
+  id: string,
+): Choice {
+  const isOurs = saved !== null && saved.id === id;
+  if (registryUrl === null) {
+    if (saved === null) return { kind: 'own', otherwise: NOT_JOINED };
+    if (isOurs) return { kind: 'saved', enrolment: saved };
+    return { kind: 'none', url: saved.registryUrl, problem: NEW_KEY };
+  }
+  const origin = registryOrigin(registryUrl);
+  if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
+  const former = isOurs && saved.registryUrl === origin ? saved : null;
+  // A token works only once, but stays in the environment after its use.
+  const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
+  if (former !== null && isUsed) return { kind: 'saved', enrolment: former };
+  if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
+  return { kind: 'enroll', origin, token: enrollToken, fallback: former };
+}
+
+const NOT_JOINED: LinkProblem = {
+  happened: 'This machine has joined no gateway.',
+  remedy:
+    'On the gateway choose "Add a machine" and run the line that it shows on this machine, or set SWITCHYARD_ENROLL_TOKEN to its token.',
+};
+
+const NEW_KEY: LinkProblem = {
+  happened: 'This machine has a new key, so the gateway that it had joined no longer knows it.',
+  remedy: 'Join it again with a new line from that gateway.',
+};
+
+const BAD_SETTING: LinkProblem = {
+  happened: 'Heartbeats cannot be sent to the address in SWITCHYARD_REGISTRY_URL.',
+  remedy: 'Write it like http://192.168.1.10:47900, without a path, a user or a query.',
+};

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
+import type { GpuFigures } from '#shared/agent.ts';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { FACETS, REQUEST_FILTERS } from '#shared/request-filter.ts';
@@ -27,7 +28,6 @@ import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Budgets, KeyLimits } from '../usage/limits.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
-import type { AgentApi } from './agent-handlers.ts';
 
 interface AppDeps {
   readonly clock: Clock;
@@ -46,7 +46,8 @@ interface AppDeps {
   readonly summary: () => ProvidersSummary;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
-  readonly agent: Pick<AgentApi, 'gpus'> | null;
+  /** This machine's GPUs as last read. */
+  readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
   readonly sessions: Sessions;
@@ -122,7 +123,7 @@ function noModel(id: string): GatewayError {
 }
 
 function sendMetrics(res: Response, deps: AppDeps): void {
-  const { app, status, stats, traffic, circuits, summary, agent, budgets, keys, keyLimits } = deps;
+  const { app, status, stats, traffic, circuits, summary, budgets, keys, keyLimits } = deps;
   const families = metricsOf({
     version: app().version,
     status: status('0'),
@@ -133,7 +134,7 @@ function sendMetrics(res: Response, deps: AppDeps): void {
     currency: deps.config().gateway.currency,
     circuitAt: (id) => circuits.at(id).breaker.state.kind,
     providers: summary(),
-    gpus: agent?.gpus() ?? [],
+    gpus: deps.gpus(),
     process: processUsage(),
   });
   const body = Buffer.from(exposition(families));

@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Access, Route } from '../../platform/http/routes.ts';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
@@ -8,21 +8,9 @@ import type {
   keyHandlers,
   sharingHandlers,
 } from './control-handlers.ts';
-import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers, requestHandlers } from './app-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
-import type { providerHandlers } from './provider-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
-
-/** Who may use a route (docs/http-api.md#who-may). */
-export type Access = 'anyone' | 'callers' | 'control' | 'agents';
-
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly paths: readonly string[];
-  readonly access: Access;
-  readonly handle: (req: Request, res: Response) => void | Promise<void>;
-}
 
 /** Endpoints that upstreams serve. They bypass Express, which would cost CPU time on each request. */
 export const ENDPOINT_ROUTES = ENDPOINTS.map(endpointRoute);
@@ -38,16 +26,21 @@ interface Handlers {
   readonly sharing: ReturnType<typeof sharingHandlers>;
   readonly upstreams: ReturnType<typeof upstreamHandlers>;
   readonly keys: ReturnType<typeof keyHandlers>;
-  readonly agent: ReturnType<typeof agentHandlers>;
-  readonly providers: ReturnType<typeof providerHandlers>;
   readonly requests: ReturnType<typeof requestHandlers>;
   readonly install: ReturnType<typeof installHandlers>;
 }
 
 /** The routes that Express serves, before the window's files. */
-export function routeTable(handlers: Handlers): readonly Route[] {
-  const { access, app, control, keys, sharing, upstreams, agent, providers, requests, install } =
-    handlers;
+export function routeTable({
+  access,
+  app,
+  control,
+  keys,
+  sharing,
+  upstreams,
+  requests,
+  install,
+}: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
@@ -79,32 +72,10 @@ export function routeTable(handlers: Handlers): readonly Route[] {
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),
     route('POST', ['/api/v1/upstreams/:id/models'], 'control', upstreams.models),
-    route('GET', ['/api/v1/agent'], 'callers', agent.view),
-    route('POST', ['/api/v1/agent/mode'], 'control', agent.setMode),
-    route('POST', ['/api/v1/agent/join'], 'control', agent.join),
-    route('POST', ['/api/v1/agent/leave'], 'control', agent.leave),
-    route('POST', ['/api/v1/agent/doctor'], 'control', agent.doctor),
     route('GET', ['/install'], 'anyone', install.unix),
     route('GET', ['/install.ps1'], 'anyone', install.windows),
     route('GET', ['/install/package.tgz'], 'anyone', install.tarball),
     route('GET', ['/api/v1/install'], 'control', install.lines),
-    ...providerRoutes(providers),
-  ];
-}
-
-/** Fixed paths come before those with an id. */
-export function providerRoutes(providers: Handlers['providers']): readonly Route[] {
-  return [
-    route('POST', ['/api/v1/providers/enroll'], 'agents', providers.enroll),
-    route('POST', ['/api/v1/providers/heartbeat'], 'agents', providers.heartbeat),
-    route('POST', ['/api/v1/providers/enrollments'], 'control', providers.newEnrollment),
-    route('GET', ['/api/v1/providers'], 'callers', providers.list),
-    route('GET', ['/api/v1/providers/notes'], 'callers', providers.notes),
-    route('GET', ['/api/v1/providers/:id'], 'callers', providers.get),
-    route('DELETE', ['/api/v1/providers/:id'], 'control', providers.remove),
-    route('PUT', ['/api/v1/providers/:id/note'], 'control', providers.setNote),
-    route('POST', ['/api/v1/providers/:id/verify'], 'control', providers.verify),
-    route('GET', ['/api/v1/providers/:id/history'], 'callers', providers.history),
   ];
 }
 
@@ -112,7 +83,7 @@ function route(
   method: Route['method'],
   paths: Route['paths'],
   access: Access,
-  handle: Route['handle'],
+  handle: Extract<Route, { readonly handle: unknown }>['handle'],
 ): Route {
   return { method, paths, access, handle };
 }

@@ -13,6 +13,7 @@ import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
+import { createHandlers } from './answered-routes.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
@@ -23,7 +24,8 @@ import {
   MAX_SMALL_BODY_BYTES,
   type SmallBodyReader,
 } from '../http/small-bodies.ts';
-import { type Access, ENDPOINT_ROUTES, type Route } from './routes.ts';
+import { ENDPOINT_ROUTES } from './routes.ts';
+import type { Access, Route } from '../../platform/http/routes.ts';
 
 interface ServerDeps {
   readonly config: () => Config;
@@ -129,6 +131,8 @@ interface ExpressDeps {
   /** The built window; while it is missing, `/` serves a page that says how to build it. */
   readonly windowDirectory: string;
   readonly clock: Clock;
+  /** Address at which other machines reach this gateway. */
+  readonly gatewayUrl: (req: Request) => string;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -164,13 +168,15 @@ export function createExpressListener(
   app.disable('etag');
   const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
   const limited = limitBodies(createSmallBodyReader(deps.clock));
+  const handlerOf = createHandlers(createSmallBodyReader(deps.clock), deps);
   for (const [path, methods] of methodsByPath(routes)) {
     // A path is compiled once, whatever its methods.
     const at = app.route(path);
-    for (const { method, access, handle } of routes.filter(({ paths }) => paths.includes(path))) {
-      const register = REGISTER[method];
+    for (const route of routes.filter(({ paths }) => paths.includes(path))) {
+      const { method, access } = route;
       const hasJson = method !== 'GET' && access !== 'agents';
-      at[register](permit(access, deps.identify), ...(hasJson ? [limited, json] : []), handle);
+      const parsers = hasJson ? [limited, json] : [];
+      at[REGISTER[method]](permit(access, deps.identify), ...parsers, handlerOf(route));
     }
     // Registered right after its path, so that a fixed path never matches a later route as an id.
     at.all((_req: Request, res: Response) => {

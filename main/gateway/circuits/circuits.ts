@@ -5,11 +5,19 @@ import {
   admitForced,
   admitIfClosed,
   type Breaker,
+  type Conditions,
   cooledDown,
+  firstContent,
+  hedgeLost,
+  type Limits,
   NEW_BREAKER,
-  reset,
-  sent,
+  type Opening,
+  openingOf,
   type Permit,
+  record,
+  reset,
+  type Result,
+  sent,
   waitMsOf,
 } from './breaker.ts';
 import {
@@ -19,19 +27,9 @@ import {
   findExclusion,
   withExclusion,
 } from './exclusions.ts';
-import { decodedCircuits, encodedCircuits, type KnownCircuit } from './saved-circuits.ts';
-import {
-  type Conditions,
-  firstContent,
-  hedgeLost,
-  type Limits,
-  type Opening,
-  openingOf,
-  record,
-  type Result,
-} from './transitions.ts';
+import { decodedCircuits, encodedCircuits, type CircuitRecord } from './saved-circuits.ts';
 
-export interface Circuit extends KnownCircuit {
+export interface Circuit extends CircuitRecord {
   /** The epoch that began with its last reset. */
   readonly epoch: number;
 }
@@ -110,10 +108,11 @@ export interface Circuits {
   ): void;
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
-  /** `replaced`: the id stands for another upstream from now on. */
-  reset(id: string, cause?: 'asked' | 'replaced'): void;
-  /** Replaces what is known here with what another gateway has learnt. */
-  put(id: string, known: KnownCircuit): void;
+  reset(id: string): void;
+  /** Resets, because the id stands for another upstream from now on. */
+  replaced(id: string): void;
+  /** Replaces what is known here with what was learnt elsewhere. */
+  put(id: string, known: CircuitRecord): void;
   /** Removes an id for good. */
   forget(id: string): void;
   /** Ids with a record. */
@@ -238,6 +237,12 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     return { kind: 'admitted', permit: admission.permit, at: time.ticks };
   }
 
+  function resetNow(id: string): void {
+    epoch += 1;
+    circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
+    notice.changed();
+  }
+
   return {
     at,
     epoch: () => epoch,
@@ -269,11 +274,8 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
-    reset(id) {
-      epoch += 1;
-      circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
-      notice.changed();
-    },
+    reset: resetNow,
+    replaced: resetNow,
     put(id, known) {
       circuits.set(id, { ...at(id), ...known });
       notice.changed();

@@ -1,18 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Circuits } from './circuits.ts';
-import type { Opening } from './transitions.ts';
-
-/** Checks upstreams and machines whose circuit is open, so that a recovery ends the cool-down early. */
-export interface HealthChecks {
-  /** To be called when a circuit has opened, or its probe has failed. */
-  opened(id: string, how: Opening): void;
-  /** Takes over circuits that an earlier run left open. */
-  start(): void;
-  /** Checks each open circuit now, as after a sleep. */
-  checkNow(): void;
-  stop(): void;
-}
+import type { Opening } from './breaker.ts';
 
 export interface HealthChecksDeps {
   readonly clock: Clock;
@@ -64,12 +53,7 @@ function intervalMs({ openedAt }: OpenCircuit, nowTicks: number): number {
 }
 
 /** A passed check ends the cool-down, and the next request is the probe. */
-export function createHealthChecks({
-  clock,
-  circuits,
-  isOn,
-  check,
-}: HealthChecksDeps): HealthChecks {
+export function createHealthChecks({ clock, circuits, isOn, check }: HealthChecksDeps) {
   const open = new Map<string, OpenCircuit>();
   let running = 0;
   let isStopped = false;
@@ -129,7 +113,8 @@ export function createHealthChecks({
   }
 
   return {
-    opened(id, { isFirst, wasSilent }) {
+    /** To be called when a circuit has opened, or its probe has failed. */
+    opened(id: string, { isFirst, wasSilent }: Opening): void {
       const circuit = open.get(id);
       if (isFirst || circuit === undefined) {
         begin(id, wasSilent);
@@ -139,15 +124,17 @@ export function createHealthChecks({
       circuit.isDoubted = wasSilent && circuit.lastPassed !== false;
       schedule(id, circuit, FIRST_CHECK_MS);
     },
-    start() {
+    /** Takes over circuits that an earlier run left open. */
+    start(): void {
       for (const id of circuits.ids()) {
         if (circuits.at(id).breaker.state.kind === 'open') begin(id, false);
       }
     },
-    checkNow() {
+    /** Checks each open circuit now, as after a sleep. */
+    checkNow(): void {
       for (const [id, circuit] of open) schedule(id, circuit, 0);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       for (const { cancelTimer } of open.values()) cancelTimer();
       open.clear();

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   anthropicErrorType,
   type ErrorBody,
-  type RegistryErrorCode,
+  type ProviderErrorCode,
   type ServerErrorCode,
 } from '#shared/errors.ts';
 import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
@@ -43,9 +43,6 @@ type RequestErrorCode =
   | 'key_limit_reached'
   | 'too_many_keys'
   | 'shutting_down';
-
-/** Codes of errors about machines. */
-type ProviderErrorCode = RegistryErrorCode | 'agent_off' | 'join_failed';
 
 /** An error of the gateway's own, ready to be sent. */
 export interface GatewayError extends HttpError {

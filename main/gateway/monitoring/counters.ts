@@ -10,8 +10,8 @@ import {
 import { outcomeOf } from '#shared/outcome.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
-import { type DecayingMean, withSample } from '../circuits/health.ts';
+import { decodeMean, encodeMean, meanSchema } from '../circuits/saved-circuits.ts';
+import { type DecayingMean, withSample } from '../circuits/breaker.ts';
 
 const count = z.int().nonnegative();
 

@@ -1,7 +1,7 @@
 import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting, UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { HealthRecord } from '../circuits/health.ts';
+import type { HealthRecord } from '../circuits/breaker.ts';
 import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { Circuits, Excluded } from '../circuits/circuits.ts';
-import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';

@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { type Circuits, type Excluded, type HeldPermit } from '../circuits/circuits.ts';
-import { NEUTRAL, type Result } from '../circuits/transitions.ts';
+import type { Circuits, Excluded, HeldPermit } from '../circuits/circuits.ts';
+import { NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Attempt, Permits } from './attempt.ts';

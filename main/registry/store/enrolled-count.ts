@@ -5,17 +5,8 @@ import type { StoreChange } from './store.ts';
 /** Suffix of the note beside the database. */
 export const COUNT_SUFFIX = '.machines';
 
-/**
- * Records beside the database how many machines it holds at least. A file that was emptied, or has lost its log, is a
- * valid database with fewer machines; only this note tells it from one whose machines were removed.
- */
-export interface EnrolledCount {
-  /** Runs `write`, which commits `changes` or throws, and updates the count. */
-  around(changes: Iterable<StoreChange>, write: () => void): void;
-}
-
 /** `ids` are the machines in the database. */
-export function createEnrolledCount(databasePath: string, ids: Iterable<string>): EnrolledCount {
+export function createEnrolledCount(databasePath: string, ids: Iterable<string>) {
   const path = databasePath + COUNT_SUFFIX;
   const held = new Set(ids);
   let noted = notedCount(databasePath);
@@ -42,7 +33,8 @@ export function createEnrolledCount(databasePath: string, ids: Iterable<string>)
 
   note(held.size);
   return {
-    around(changes, write) {
+    /** Runs `write`, which commits `changes` or throws, and updates the count. */
+    around(changes: Iterable<StoreChange>, write: () => void): void {
       const isHeld = heldAfter(changes);
       let count = held.size;
       for (const [id, after] of isHeld) count += Number(after) - Number(held.has(id));

@@ -1,4 +1,12 @@
 import { codeOf } from '../../platform/errors.ts';
+
+/** Human-readable; the gateway routes without the database. */
+export interface Unusable {
+  readonly kind: 'unusable';
+  readonly reason: UnusableReason;
+  readonly message: string;
+}
+
 export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
 
 /**

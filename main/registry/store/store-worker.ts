@@ -4,10 +4,9 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
-import { openDatabase } from './database.ts';
+import { createWriter, openDatabase, type Writer } from './database.ts';
 import { explain, failureOf } from './errors.ts';
-import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
-import { createWriter, type Writer } from './queries.ts';
+import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './open-store.ts';
 
 /* The database thread, so that no query and no slow disk can block the gateway. */
 

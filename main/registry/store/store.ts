@@ -16,18 +16,6 @@ export interface StoredProvider {
   readonly lastHeartbeatIp: string;
   readonly heartbeatCount: number;
   readonly verification: StoredVerification;
-  /** Left out if the database is not shared. */
-  readonly pool?: ProviderInPool;
-}
-
-/** Decides which of two results is newer when several gateways write the same provider. */
-export interface ProviderInPool {
-  /** Rises with each enrolment and material change. */
-  readonly generation: number;
-  /** The fence of the lease under which the verification was made. */
-  readonly fence: number;
-  /** The agent of this gateway's process, which no other gateway sees. */
-  readonly isOwn: boolean;
 }
 
 /** The result of the last verification run, with what scheduling needs. */
@@ -72,15 +60,21 @@ export interface StoredEvent {
   readonly text: string;
 }
 
-export type ProviderPart = 'enrolled' | 'heartbeat' | 'verification';
+/** `changed`: a heartbeat after which the machine must be verified again. */
+export type ProviderPart = 'enrolled' | 'heartbeat' | 'changed' | 'verification';
 
 /** Newest events kept for each provider. */
 export const EVENTS_KEPT = 50;
 
 /** The changes of one `write` are applied together or not at all. */
 export type StoreChange =
-  /** `part` is what has changed; a shared database keeps the rest as others wrote it. */
-  | { readonly kind: 'provider'; readonly provider: StoredProvider; readonly part?: ProviderPart }
+  /** `part` is what has changed; a shared database keeps the rest as others wrote it, unless the machine is this one. */
+  | {
+      readonly kind: 'provider';
+      readonly provider: StoredProvider;
+      readonly part?: ProviderPart;
+      readonly isOwn?: true;
+    }
   | { readonly kind: 'provider_removed'; readonly id: string }
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
   /** `isUsed`: this write uses the token; if another gateway was faster, the whole write is refused. */
@@ -114,12 +108,11 @@ export interface Store {
  * with what another gateway has written.
  */
 export type WriteResult =
-  /** `revision`: of a shared database. */
-  | { readonly kind: 'written'; readonly revision?: number }
+  | { readonly kind: 'written' }
   | { readonly kind: 'unwritten'; readonly message: string }
-  | Superseded;
+  | StoreRefusal;
 
-export type Superseded =
+export type StoreRefusal =
   /** The heartbeat's sequence is not above the last one. */
   | { readonly kind: 'refused'; readonly reason: 'sequence'; readonly last: number }
   | {

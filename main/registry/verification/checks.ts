@@ -1,32 +1,39 @@
-import { CHECKS } from '#shared/provider.ts';
+import type { KeyObject } from 'node:crypto';
+import { CHECKS } from '#shared/checks.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
   type AddressPolicy,
   canonicalIp,
+  type CheckedUrl,
   isLoopback,
   type Lookup,
+  portOf,
+  resolveChecked,
 } from '../../platform/network-guard.ts';
+import { type PinnedResult, sendPinned } from '../../platform/pinned-request.ts';
 import type { VerificationSubject } from '../verifier-port.ts';
-import { candidatesOf } from './candidates.ts';
+import { type AddressCandidate, candidatesOf } from './candidates.ts';
 import {
   completed,
+  failure,
   type Finding,
   findingOf,
   judgeEngine,
   judgeGpus,
+  judgeHealth,
+  judgeInference,
+  type Judgement,
+  judgeModels,
+  MISSING,
+  NOT_ASKED,
+  ownerOf,
+  PASSED,
+  type ProvedAddress,
+  reportsNoModel,
   SPARED,
 } from './judgements.ts';
-import {
-  healthWithoutKey,
-  inferenceDetail,
-  NO_CANDIDATE,
-  probeHealth,
-  probeInference,
-  probeModels,
-  type Probing,
-  type Proved,
-} from './probes.ts';
 
 /** Where a provider may be reached. */
 export interface AddressRules {
@@ -128,15 +135,16 @@ function policyFor(
 }
 
 /** Sorts by latency, with the agent URL first. */
-function inOrder(proved: readonly Proved[]): readonly Proved[] {
-  const rank = ({ reached }: Proved) => (reached.source === 'agent_url' ? -1 : reached.latencyMs);
+function inOrder(proved: readonly ProvedCandidate[]): readonly ProvedCandidate[] {
+  const rank = ({ reached }: ProvedCandidate) =>
+    reached.source === 'agent_url' ? -1 : reached.latencyMs;
   return proved.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The last test inference at an address, if it passed in time. */
 function carried(
   { verification }: VerificationSubject,
-  { origin, reached }: Proved,
+  { origin, reached }: ProvedCandidate,
 ): readonly Finding[] {
   const detail = inferenceDetail(origin);
   const findings = [CHECKS.inference, CHECKS.latency].flatMap((name): readonly Finding[] => {
@@ -147,4 +155,175 @@ function carried(
     return [{ check: { ...check, name }, result: 'passed', reached, carried: true }];
   });
   return findings.length === 2 ? findings : [];
+}
+
+/** Shared by the requests of one run. */
+export interface Probing {
+  readonly subject: VerificationSubject;
+  readonly key: KeyObject;
+  readonly policy: AddressPolicy;
+  readonly clock: Clock;
+  readonly lookup: Lookup;
+  readonly newNonce: () => string;
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A candidate that proved to be the provider, and the resolved address to use from then on. */
+export interface ProvedCandidate {
+  readonly origin: string;
+  readonly to: CheckedUrl;
+  readonly reached: ProvedAddress;
+  /** No model is loaded: a test inference would load one unasked. */
+  readonly isUnloaded: boolean;
+}
+
+export interface HealthProbe {
+  readonly finding: Finding;
+  /** Null unless the check passed. */
+  readonly proved: ProvedCandidate | null;
+}
+
+const CHAT_PATH = '/v1/chat/completions';
+const MODELS_PATH = '/v1/models';
+const GET_TIMEOUT_MS = 5000;
+const INFERENCE_TIMEOUT_MS = 10_000;
+
+/**
+ * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
+ */
+export async function probeHealth(
+  candidate: AddressCandidate,
+  probing: Probing,
+): Promise<HealthProbe> {
+  const { subject, key, policy, clock, signal } = probing;
+  const detail = healthDetail(candidate);
+  const judged = (judgement: Judgement): HealthProbe => ({
+    finding: findingOf(CHECKS.health, judgement, { detail }),
+    proved: null,
+  });
+  const refuse = (error: string) => judged(failure(error));
+  if (candidate.kind === 'unusable') return refuse(candidate.error);
+  const { origin, source } = candidate;
+  const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
+  const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
+  if (resolved.kind !== 'settled')
+    return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.value.kind === 'exhausted') return judged(NOT_ASKED);
+  if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
+  const to = resolved.value.checked;
+  const nonce = probing.newNonce();
+  const { answer, latencyMs } = await ask(probing, to, {
+    path: `/health?nonce=${nonce}`,
+    token: null,
+  });
+  const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
+  const reached = { source, latencyMs, address: routingAddress(to) };
+  return {
+    finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),
+    proved:
+      judgement.result === 'passed'
+        ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
+        : null,
+  };
+}
+
+/** For a provider whose stored key is malformed. */
+export function healthWithoutKey(candidate: AddressCandidate): Finding {
+  const error = 'the key that was enrolled cannot be used; enrol the machine again';
+  return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
+}
+
+/** For a provider that reported no address. */
+export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
+
+function healthDetail({ origin, source }: AddressCandidate): string {
+  return origin === null ? source : `GET ${origin}/health`;
+}
+
+/** The target of a test inference, as shown in its entry. */
+export function inferenceDetail(origin: string): string {
+  return origin + CHAT_PATH;
+}
+
+/** Runs the test inference and measures its latency; nothing if the machine reports no model. */
+export async function probeInference(
+  { origin, to, reached }: ProvedCandidate,
+  probing: Probing,
+): Promise<readonly Finding[]> {
+  const { record, gatewayToken: token } = probing.subject;
+  const model = record.current_model;
+  if (model === null) return [];
+  // The nonce prevents a cached answer from passing.
+  const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
+  const messages = [{ role: 'user', content }];
+  const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
+  const { answer, latencyMs } = await ask(probing, to, { path: CHAT_PATH, token, json });
+  const judgement = judgeInference(answer);
+  const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
+  return [
+    findingOf(CHECKS.inference, judgement, circumstances),
+    findingOf(CHECKS.latency, judgeLatency(judgement, latencyMs), circumstances),
+  ];
+}
+
+/** Only a successful answer has a meaningful latency. */
+function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
+  if (result === 'timeout') return { result, error };
+  if (result !== 'passed') return MISSING;
+  return latencyMs < INFERENCE_TIMEOUT_MS ? PASSED : failure(`${Math.round(latencyMs)} ms`);
+}
+
+/** Checks that a candidate lists the model that the machine reports. */
+export async function probeModels(
+  { origin, to, reached }: ProvedCandidate,
+  probing: Probing,
+): Promise<Finding> {
+  const { record, gatewayToken: token } = probing.subject;
+  const model = record.current_model;
+  if (model === null)
+    return findingOf(CHECKS.model, failure('the machine reports no current_model'));
+  const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH, token });
+  const detail = `GET ${origin}${MODELS_PATH}`;
+  const owner = ownerOf(answer, model);
+  const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
+  return findingOf(CHECKS.model, judgeModels(answer, model), about);
+}
+
+interface Question {
+  readonly path: string;
+  /** Null until the address has proved its key, because any program may listen there. */
+  readonly token: string | null;
+  readonly json?: unknown;
+}
+
+/** Sends one request to a checked address and measures its duration; with `json` it is a test inference. */
+async function ask(
+  { clock, signal, ca }: Probing,
+  to: CheckedUrl,
+  { path, token, json }: Question,
+): Promise<{ readonly answer: PinnedResult; readonly latencyMs: number }> {
+  const isPost = json !== undefined;
+  const startedTicks = clock.ticks();
+  const answer = await sendPinned(
+    {
+      method: isPost ? 'POST' : 'GET',
+      to: { ...to, url: new URL(path, to.url) },
+      headers: {
+        accept: 'application/json',
+        ...(token === null ? {} : { 'x-gateway-token': token }),
+        ...(isPost ? { 'content-type': 'application/json' } : {}),
+      },
+      body: isPost ? JSON.stringify(json) : null,
+      timeoutMs: isPost ? INFERENCE_TIMEOUT_MS : GET_TIMEOUT_MS,
+    },
+    { clock, signal, ...(ca === undefined ? {} : { ca }) },
+  );
+  return { answer, latencyMs: clock.ticks() - startedTicks };
+}
+
+/** Plain HTTP uses the checked address; HTTPS needs the name, which its certificate is valid for. */
+function routingAddress({ url, address }: CheckedUrl): string {
+  if (url.protocol === 'https:') return url.origin;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;
 }

@@ -1,13 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
-import {
-  type AgentRecord,
-  type Check,
-  CHECK_MISSING,
-  CHECK_NAMES,
-  CHECKS,
-  type CheckName,
-} from '#shared/provider.ts';
+import type { AgentRecord, Check } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECK_NAMES, CHECKS, type CheckName } from '#shared/checks.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { PinnedResult } from '../../platform/pinned-request.ts';
@@ -98,13 +92,13 @@ export function judgeGpus(count: number): Judgement {
   return count > 0 ? PASSED : failure('no GPU reported');
 }
 
-type Answered = Extract<PinnedResult, { readonly kind: 'response' }>;
+type AgentResponse = Extract<PinnedResult, { readonly kind: 'response' }>;
 
 /** Error codes of an agent that accepts no more requests now. */
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 
 /** A refusal that means "later" rather than "no"; null otherwise. */
-function notReady({ status }: Answered, json: unknown): Judgement | null {
+function notReady({ status }: AgentResponse, json: unknown): Judgement | null {
   const error = errorSchema.safeParse(json).data?.error;
   if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
   if (status !== 503 || error === undefined) return null;
@@ -115,7 +109,7 @@ function notReady({ status }: Answered, json: unknown): Judgement | null {
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unanswered(answer: Exclude<PinnedResult, Answered>): Judgement {
+function unanswered(answer: Exclude<PinnedResult, AgentResponse>): Judgement {
   switch (answer.kind) {
     case 'exhausted':
       return NOT_ASKED;
@@ -132,7 +126,7 @@ export const NOT_ASKED: Judgement = {
   error: 'this gateway had no file descriptor left to ask it',
 };
 
-function statusWords({ status, headers }: Answered): string {
+function statusWords({ status, headers }: AgentResponse): string {
   if (status === 401 && headers['x-gateway-agent'] === 'unauthorized') {
     return '401 from the agent: it does not know this gateway';
   }
@@ -140,7 +134,7 @@ function statusWords({ status, headers }: Answered): string {
 }
 
 /** The status of an engine's answer that the agent forwarded. */
-function engineWords(answer: Answered): string {
+function engineWords(answer: AgentResponse): string {
   const words = statusWords(answer);
   return words === 'HTTP 401' ? 'the engine requires a key (HTTP 401)' : words;
 }

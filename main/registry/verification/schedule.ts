@@ -1,6 +1,8 @@
+import type { Clock } from '../../platform/clock.ts';
 import type { StoredVerification } from '../store/store.ts';
-import type { VerifierNews } from '../verifier-port.ts';
+import type { VerificationSubject, VerifierNews } from '../verifier-port.ts';
 import type { InferenceOrder } from './checks.ts';
+import type { RunEnding } from './verdict.ts';
 
 /** What this process remembers of a provider's runs; times are clock ticks. */
 export interface RunMemory {
@@ -26,7 +28,7 @@ export interface RunMemory {
 }
 
 /** When the next run is due, and whether it includes a test inference. */
-export interface Plan {
+interface Plan {
   /** Never negative. */
   readonly dueInMs: number;
   readonly inference: InferenceOrder;
@@ -191,5 +193,57 @@ export function withEnd(
     provenTicks: proven ? nowTicks : memory.provenTicks,
     retryJitter: random(),
     inferenceJitter: proven ? random() : memory.inferenceJitter,
+  };
+}
+
+/** The runs of all providers, and when the next are due. */
+export type RunHistory = ReturnType<typeof createRunHistory>;
+
+/** Kept in memory only. */
+export function createRunHistory(clock: Clock, random: () => number) {
+  const memories = new Map<string, RunMemory>();
+  /** By provider: the material changes before the last test inference. */
+  const tried = new Map<string, number>();
+
+  function get({ id, verification }: VerificationSubject): RunMemory {
+    const known = memories.get(id);
+    if (known !== undefined) return known;
+    const now = { ticks: clock.ticks(), wallMs: clock.now() };
+    const fresh = remembered(verification, now, random);
+    memories.set(id, fresh);
+    return fresh;
+  }
+
+  function update(subject: VerificationSubject, change: (memory: RunMemory) => RunMemory): void {
+    memories.set(subject.id, change(get(subject)));
+  }
+
+  return {
+    plan: (subject: VerificationSubject): Plan =>
+      planOf(subject.verification, get(subject), clock.ticks()),
+    isRequested: (subject: VerificationSubject): boolean => get(subject).requested,
+    /** Whether a test inference would be the first since the provider was enrolled or changed. */
+    isFirst: ({ id, materialChanges, verification }: VerificationSubject): boolean =>
+      verification.state === 'pending' && tried.get(id) !== materialChanges,
+    noteNews: (subject: VerificationSubject, news: VerifierNews) =>
+      update(subject, (memory) => withNews(memory, news)),
+    /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
+    routed(id: string, result: 'served' | 'failed'): void {
+      const memory = memories.get(id);
+      if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
+    },
+    begin: (subject: VerificationSubject) =>
+      update(subject, (memory) => withStart(memory, clock.ticks())),
+    end(subject: VerificationSubject, ending: RunEnding): void {
+      const { deferred, leftOut, inference } = ending;
+      const tested = inference !== 'none';
+      if (tested) tried.set(subject.id, subject.materialChanges);
+      const run = { deferred, leftOut, tested, proven: inference === 'passed' };
+      update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
+    },
+    forget(id: string): void {
+      memories.delete(id);
+      tried.delete(id);
+    },
   };
 }

@@ -1,76 +1,71 @@
 import type { Clock } from '../../platform/clock.ts';
-import { createDeadlines } from './deadlines.ts';
 
-/** A deadline queue for many providers with one timer. */
-export interface TimerQueue {
-  /** Starts the timer. */
-  open(): void;
-  close(): void;
-  /** Sets the deadline in ticks; `first` goes ahead of all others. */
-  set(id: string, ticks: number | 'first'): void;
-  remove(id: string): void;
-  /**
-   * Removes and returns the next id that is due. If there is none, returns null and sets the timer for the next one.
-   */
-  next(): string | null;
+interface Deadline {
+  readonly ticks: number;
+  readonly cancel: () => void;
 }
 
-/** `ring` is called when a deadline may have passed. */
-export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
-  const later = createDeadlines();
+/** Deadlines of many providers, in order. `ring` is called when one has passed. */
+export function createTimerQueue(clock: Clock, ring: () => void) {
+  const later = new Map<string, Deadline>();
   /** Due ids, in the order of their deadlines. */
   const ready = new Set<string>();
   const first = new Set<string>();
   let isOpen = false;
-  let alarm: { readonly ticks: number; readonly cancel: () => void } | null = null;
+  let cancelRing = () => {};
 
-  function ringAt(ticks: number): void {
-    if (!isOpen || (alarm !== null && alarm.ticks <= ticks)) return;
-    alarm?.cancel();
-    const cancel = clock.after(Math.max(0, ticks - clock.ticks()), () => {
-      alarm = null;
-      ring();
-    });
-    alarm = { ticks, cancel };
+  function drop(id: string): void {
+    later.get(id)?.cancel();
+    later.delete(id);
+    ready.delete(id);
   }
 
-  function gather(): void {
-    const nowTicks = clock.ticks();
-    for (let id = later.takeDue(nowTicks); id !== null; id = later.takeDue(nowTicks)) ready.add(id);
-    const nextTicks = later.earliestTicks();
-    if (nextTicks !== Infinity) ringAt(nextTicks);
+  function ringSoon(): void {
+    cancelRing();
+    if (isOpen) cancelRing = clock.after(0, ring);
+  }
+
+  function set(id: string, ticks: number): void {
+    drop(id);
+    const due = () => {
+      later.delete(id);
+      ready.add(id);
+      ring();
+    };
+    const cancel = isOpen ? clock.after(Math.max(0, ticks - clock.ticks()), due) : () => {};
+    later.set(id, { ticks, cancel });
   }
 
   return {
-    open() {
+    /** Starts the timers. */
+    open(): void {
       isOpen = true;
-      if (later.earliestTicks() !== Infinity || first.size > 0) ringAt(-Infinity);
+      const waiting = new Map(later);
+      for (const [id, { ticks }] of waiting) set(id, ticks);
+      if (first.size > 0) ringSoon();
     },
-    close() {
+    close(): void {
       isOpen = false;
-      alarm?.cancel();
-      alarm = null;
+      cancelRing();
+      for (const { cancel } of later.values()) cancel();
     },
-    set(id, ticks) {
+    /** Sets the deadline in ticks; `first` goes ahead of all others. */
+    set(id: string, ticks: number | 'first'): void {
       if (ticks === 'first') {
         first.add(id);
-        ringAt(-Infinity);
+        ringSoon();
         return;
       }
       // An id that is already due keeps its place.
-      if (ready.has(id) && ticks <= clock.ticks()) return;
-      ready.delete(id);
-      later.set(id, ticks);
-      ringAt(ticks);
+      if (!ready.has(id) || ticks > clock.ticks()) set(id, ticks);
     },
-    remove(id) {
-      later.delete(id);
-      ready.delete(id);
+    remove(id: string): void {
+      drop(id);
       first.delete(id);
     },
-    next() {
+    /** Removes and returns the next id that is due; null if there is none. */
+    next(): string | null {
       if (!isOpen) return null;
-      if (first.size === 0 && ready.size === 0) gather();
       for (const turns of [first, ready]) {
         for (const id of turns) {
           first.delete(id);

@@ -1,4 +1,4 @@
-import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/checks.ts';
 import type { StoredVerification } from '../store/store.ts';
 import type { Finding, ProvedAddress, CheckResult } from './judgements.ts';
 

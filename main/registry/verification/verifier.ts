@@ -1,9 +1,13 @@
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Lease } from '../store/postgres/pool-client.ts';
-import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
+import type {
+  VerificationTurn,
+  VerificationSubject,
+  VerifierPort,
+  VerifierHost,
+} from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
-import { createRunHistory, type RunHistory } from './run-history.ts';
+import { createRunHistory, type RunHistory } from './schedule.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
@@ -75,8 +79,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   }
 
   async function run(id: string, controller: AbortController): Promise<void> {
-    const done = await withLease(host, { id, controller }, (lease) =>
-      runIfDue({ id, signal: controller.signal, lease }, history, deps),
+    const done = await inTurn(host, { id, controller }, (turn) =>
+      runIfDue({ id, signal: controller.signal, turn }, history, deps),
     );
     runs.delete(id);
     const now = host.subject(id);
@@ -128,7 +132,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   };
 }
 
-interface Verified {
+interface RunReport {
   readonly subject: VerificationSubject;
   /** Null if the run was aborted. */
   readonly ending: RunEnding | null;
@@ -136,25 +140,25 @@ interface Verified {
 
 /** Makes a run, unless it is no longer due because another gateway has verified the machine in the meantime. */
 async function runIfDue(
-  of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'lease'>,
+  of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'turn'>,
   history: RunHistory,
   edges: VerifyEdges,
-): Promise<Verified | null> {
+): Promise<RunReport | null> {
   const subject = edges.host.subject(of.id);
   if (subject === null) return null;
   const { dueInMs, inference } = history.plan(subject);
   if (dueInMs > 0) return null;
   const firstInference = history.isFirst(subject);
   history.begin(subject);
-  const { signal, lease } = of;
-  const order = { subject, inference, firstInference, signal, lease };
+  const { signal, turn } = of;
+  const order = { subject, inference, firstInference, signal, turn };
   return { subject, ending: await verifySafely(order, edges) };
 }
 
 interface VerificationOrder extends RunOrder {
   readonly firstInference: boolean;
-  /** Left out without a pool. */
-  readonly lease: Lease | undefined;
+  /** Left out where no other gateway shares the store. */
+  readonly turn: VerificationTurn | undefined;
 }
 
 type VerifyEdges = RunEdges & { readonly host: VerifierHost; readonly log: Log };
@@ -178,8 +182,8 @@ async function verifySafely(
 /** Verifies a provider once and stores the result; null if it was aborted. */
 async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise<RunEnding | null> {
   const { host, clock, log } = edges;
-  const { subject, inference, lease } = order;
-  const { id, generation, verification }: VerificationSubject = subject;
+  const { subject, inference, turn } = order;
+  const { id, materialChanges, verification }: VerificationSubject = subject;
   const startedTicks = clock.ticks();
   host.verifying(id, true);
   const findings = await runChecks(order, edges);
@@ -190,7 +194,7 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
   const tested = inferenceEnding(findings);
   const outcome = verdictOf(findings, order.firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
-  const recorded = await host.verificationDone(id, generation, after, lease);
+  const recorded = await host.verificationDone(id, materialChanges, after, turn);
   log(recorded.kind === 'unwritten' ? 'warn' : 'info', 'verification_run', {
     provider: id,
     outcome: outcome.kind,
@@ -198,7 +202,7 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
     inference,
     recorded: recorded.kind,
     ms: Math.round(clock.ticks() - startedTicks),
-    ...(lease === undefined ? {} : { fence: lease.fence }),
+    ...turn?.fields,
   });
   return {
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',
@@ -208,21 +212,21 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
 }
 
 /**
- * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost; `elsewhere` if
- * another one is doing it. Without a pool, it starts at once.
+ * Does `work` while no other gateway may do the same, and aborts it when the turn is lost; `elsewhere` if another one is
+ * doing it. Without others, it starts at once.
  */
-async function withLease<T>(
-  host: Pick<VerifierHost, 'lease'>,
+async function inTurn<T>(
+  host: Pick<VerifierHost, 'turn'>,
   { id, controller }: { readonly id: string; readonly controller: AbortController },
-  work: (lease: Lease | undefined) => Promise<T>,
+  work: (turn: VerificationTurn | undefined) => Promise<T>,
 ): Promise<T | 'elsewhere'> {
-  if (host.lease === undefined) return work(undefined);
-  const lease = await host.lease(id);
-  if (lease === null) return 'elsewhere';
-  lease.lost.addEventListener('abort', () => controller.abort());
+  if (host.turn === undefined) return work(undefined);
+  const turn = await host.turn(id);
+  if (turn === null) return 'elsewhere';
+  turn.lost.addEventListener('abort', () => controller.abort());
   try {
-    return lease.lost.aborted || controller.signal.aborted ? 'elsewhere' : await work(lease);
+    return turn.lost.aborted || controller.signal.aborted ? 'elsewhere' : await work(turn);
   } finally {
-    lease.release();
+    turn.release();
   }
 }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { GatewayVerdict } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/provider.ts';
+import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
 import { runChecks } from '../../../main/agent/doctor/doctor.ts';
 import {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AnnouncedPool } from '../../../main/agent/registration/link.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import { createPoolLink } from '../../../main/agent/registration/pool-link.ts';
 import { openIdentity } from '../../../main/agent/storage/identity.ts';
 import { createSequence } from '../../../main/agent/storage/sequence.ts';
@@ -28,7 +28,7 @@ interface TestGateway {
   readonly url: string;
   /** `silent`: it takes the message and says nothing; `away`: it ends the connection. */
   mode: 'up' | 'silent' | 'away' | 'unwritten' | 'refusing';
-  pool: AnnouncedPool | null;
+  pool: PoolAnnouncement | null;
   /** For which pool each message was signed, in order. */
   readonly signedFor: (string | undefined)[];
   /** Called with each message. */
@@ -59,7 +59,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
     await http.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  const announced: AnnouncedPool[] = [];
+  const announced: PoolAnnouncement[] = [];
   const link = createPoolLink({
     home: home.url,
     others,

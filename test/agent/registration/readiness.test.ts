@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { untilReady } from '../../../main/agent/registration/readiness.ts';
+import { untilReady } from '../../../main/agent/registration/heartbeats.ts';
 import type { GpuReading } from '../../../main/agent/telemetry/gpu-device.ts';
 import {
   hearingRegistry,

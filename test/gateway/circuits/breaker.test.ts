@@ -1,24 +1,22 @@
 import { expect, test } from 'vitest';
 import {
-  type AdmitDecision,
   admit,
+  type AdmitDecision,
   admitForced,
   type Breaker,
-  NEW_BREAKER,
-  reset,
-  sent,
-  type Permit,
-  waitMsOf,
-} from '../../../main/gateway/circuits/breaker.ts';
-import { decodeBreaker, encodeBreaker } from '../../../main/gateway/circuits/codec.ts';
-import { later, type DualTime, dualTimeOf } from '../../../main/platform/clock.ts';
-import { circuitReport, providerCircuitReport } from '../../../main/gateway/circuits/report.ts';
-import {
   firstContent,
   type Limits,
+  NEW_BREAKER,
+  type Permit,
   record,
+  reset,
   type Result,
-} from '../../../main/gateway/circuits/transitions.ts';
+  sent,
+  waitMsOf,
+} from '../../../main/gateway/circuits/breaker.ts';
+import { decodeBreaker, encodeBreaker } from '../../../main/gateway/circuits/saved-circuits.ts';
+import { later, type DualTime, dualTimeOf } from '../../../main/platform/clock.ts';
+import { circuitReport, providerCircuitReport } from '../../../main/gateway/circuits/report.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const LIMITS: Limits = {

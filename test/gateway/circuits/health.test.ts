@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  failedAt,
   firstContentAt,
-  succeededAt,
+  NEW_BREAKER,
+  record,
   UNUSED,
   withSample,
-} from '../../../main/gateway/circuits/health.ts';
+} from '../../../main/gateway/circuits/breaker.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -40,12 +40,23 @@ test('a clock that ran backwards gives a sample no more weight than one of now',
   expect(withSample(withSample(null, 100, 1000), 200, 0).value).toBe(150);
 });
 
-const failure = (error: string) => ({ error, isSlow: false });
-
 test('a success ends the row of failures and keeps their count', () => {
-  const record = succeededAt(failedAt(failedAt(UNUSED, 1, failure('x')), 2, failure('y')), 3);
-  expect(record).toMatchObject({ fails: 2, successes: 1, consecutiveFails: 0, lastError: 'y' });
-  expect(record).toMatchObject({ lastFailAt: 2, lastSuccessAt: 3 });
+  const limits = {
+    failThreshold: 9,
+    cooldownMs: 60_000,
+    ttftThresholdMs: 5000,
+    ttftSlowThreshold: 9,
+  };
+  const failure = (error: string) => ({ kind: 'failure', error, silentMs: 0, costMs: 0 }) as const;
+  const { health } = [failure('x'), failure('y'), { kind: 'success' } as const].reduce(
+    (breaker, result, at) => {
+      const now = { ticks: at, wallMs: at + 1 };
+      return record(breaker, { serial: 0 }, result, { now, limits, random: 0 });
+    },
+    NEW_BREAKER,
+  );
+  expect(health).toMatchObject({ fails: 2, successes: 1, consecutiveFails: 0, lastError: 'y' });
+  expect(health).toMatchObject({ lastFailAt: 2, lastSuccessAt: 3 });
 });
 
 test.each([

@@ -1,23 +1,21 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type AdmitDecision,
   admit,
+  type AdmitDecision,
   admitForced,
   admitIfClosed,
   type Breaker,
+  firstContent,
+  hedgeLost,
+  type Limits,
   NEW_BREAKER,
+  record,
+  type Result,
 } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { later, type DualTime } from '../../../main/platform/clock.ts';
 import { circuitReport } from '../../../main/gateway/circuits/report.ts';
-import {
-  firstContent,
-  type Limits,
-  hedgeLost,
-  record,
-  type Result,
-} from '../../../main/gateway/circuits/transitions.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 

@@ -31,14 +31,6 @@ interface Subject {
   readonly reopened: () => Promise<StoredState>;
 }
 
-const withoutPool = ({ providers, ...others }: StoredState): StoredState => ({
-  ...others,
-  providers: providers.map((provider) => {
-    const { pool, ...rest } = provider;
-    return pool === undefined ? provider : rest;
-  }),
-});
-
 const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
   async SQLite() {
     const path = newPath();
@@ -58,7 +50,7 @@ const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
       store,
       async reopened() {
         await store.close();
-        return withoutPool((await openShared(url)).state);
+        return (await openShared(url)).state;
       },
     };
   },

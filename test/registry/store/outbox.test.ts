@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOutbox } from '../../../main/registry/store/outbox.ts';
-import type { StoreRequest } from '../../../main/registry/store/protocol.ts';
+import { createOutbox, type StoreRequest } from '../../../main/registry/store/open-store.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 function outbox() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHECK_NAMES, type CheckName, failureReason } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName, failureReason } from '#shared/checks.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { type InferenceOrder, runChecks } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName } from '#shared/checks.ts';
 import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import {
   completed,

@@ -4,7 +4,7 @@ import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import type { RunEdges } from '../../../main/registry/verification/checks.ts';
 import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
 import type {
-  Recorded,
+  RecordResult,
   VerificationSubject,
   VerifierHost,
   VerifierNews,
@@ -44,7 +44,7 @@ interface World extends Verifier {
   /** The most that ever ran at once. */
   most(): number;
   /** From now on this happens to each result. */
-  record: (id: string) => Recorded;
+  record: (id: string) => RecordResult;
 }
 
 /** One agent per provider at `agent.test`, on a port of its own; other candidates lead nowhere. */
@@ -63,10 +63,11 @@ function startWorld(providers: readonly FakeProvider[]): World {
       else running.delete(id);
       most = Math.max(most, running.size);
     },
-    verificationDone(id, generation, verification) {
+    verificationDone(id, materialChanges, verification) {
       running.delete(id);
       const subject = subjects.get(id);
-      if (subject?.generation !== generation) return Promise.resolve({ kind: 'outdated' });
+      if (subject?.materialChanges !== materialChanges)
+        return Promise.resolve({ kind: 'outdated' });
       const recorded = world.record(id);
       if (recorded.kind === 'recorded') {
         subjects.set(id, { ...subject, verification });
@@ -328,7 +329,7 @@ test('an engine that is started after the machine was found without one is verif
   world.clock.advance(0);
   expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
   expect(posts(provider)).toBe(0);
-  world.change(provider.id, { record, generation: 2, verification: UNTESTED });
+  world.change(provider.id, { record, materialChanges: 2, verification: UNTESTED });
   world.providerChanged(provider.id, { ...NO_NEWS, material: true, engineHealth: true });
   world.clock.advance(15_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
@@ -351,7 +352,7 @@ test('a result of a machine that has changed meanwhile counts for nothing; it is
   const { world, provider } = await startOne();
   provider.on('/health', silence);
   const call = await provider.call('/health');
-  world.change(provider.id, { generation: 2 });
+  world.change(provider.id, { materialChanges: 2 });
   world.providerChanged(provider.id, { ...NO_NEWS, material: true });
   provider.on('/health', provider.healthy);
   provider.healthy(call);
@@ -374,7 +375,7 @@ test('another model within a minute of a test: looked at within 15 s, used meanw
   provider.on('/v1/models', json(200, { data: [{ id: 'another' }] }));
   world.change(provider.id, {
     record: { ...record, models, current_model: 'another' },
-    generation: 2,
+    materialChanges: 2,
     verification: { ...UNTESTED, address },
   });
   world.providerChanged(provider.id, { ...NO_NEWS, material: true });
@@ -392,7 +393,7 @@ test('another model that the machine does not have ends its use with the first l
   const { record } = aloneAt(provider);
   world.change(provider.id, {
     record: { ...record, models: ['another'], current_model: 'another' },
-    generation: 2,
+    materialChanges: 2,
     verification: { ...UNTESTED, address },
   });
   world.providerChanged(provider.id, { ...NO_NEWS, material: true });

@@ -1,0 +1,84 @@
+import type { AgentWish } from '#shared/agent.ts';
+import { parseJoinLine } from '#shared/join-line.ts';
+import {
+  type Answer,
+  answered,
+  invalidRequest,
+  type Refusal,
+  type Route,
+  type RouteRequest,
+  textAt,
+} from '../platform/http/routes.ts';
+import type { Agent } from './agent.ts';
+
+/** What the owner may do with this machine's agent. */
+type OwnersAgent = Pick<Agent, 'view' | 'setMode' | 'join' | 'leave' | 'runChecks'>;
+
+const MODES: readonly AgentWish[] = ['on', 'paused', 'drained'];
+
+const SWITCHED_OFF: Refusal = {
+  kind: 'refused',
+  status: 409,
+  code: 'agent_off',
+  message: 'The agent of this machine is switched off; set SWITCHYARD_AGENT to true and restart.',
+};
+
+/** @param agent null while it is switched off: every route then answers 409 */
+export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
+  const withAgent =
+    (answer: (agent: OwnersAgent, request: RouteRequest) => Answer | Promise<Answer>) =>
+    (request: RouteRequest) => (agent === null ? SWITCHED_OFF : answer(agent, request));
+  const post = (name: string, answer: Parameters<typeof withAgent>[0]): Route => ({
+    method: 'POST',
+    paths: [`/api/v1/agent/${name}`],
+    access: 'control',
+    answer: withAgent(answer),
+  });
+  return [
+    {
+      method: 'GET',
+      paths: ['/api/v1/agent'],
+      access: 'callers',
+      answer: withAgent((each) => answered(each.view())),
+    },
+    post('mode', setMode),
+    post('join', join),
+    post('leave', async (each) => {
+      await each.leave();
+      return answered(each.view());
+    }),
+    post('doctor', async (each) => answered(await each.runChecks())),
+  ];
+}
+
+async function setMode(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+  const wish = textAt(json, 'wish');
+  const mode = MODES.find((each) => each === wish);
+  if (mode === undefined) return badField('wish', `must be one of ${MODES.join(', ')}`);
+  await agent.setMode(mode);
+  return answered(agent.view());
+}
+
+async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+  const line = textAt(json, 'line');
+  const parsed = line === null ? null : parseJoinLine(line);
+  if (line !== null && parsed === null)
+    return badField('line', 'must be the whole line that "Add a machine" shows on a gateway');
+  const url = parsed?.url ?? textAt(json, 'url');
+  const token = parsed?.token ?? textAt(json, 'token');
+  if (url === null || !isHttpUrl(url))
+    return badField('url', 'must be the address of a gateway, with http or https');
+  if (token === null || !/^[0-9a-f]{64}$/.test(token))
+    return badField('token', 'must be the 64 hexadecimal digits of the join line');
+  const joined = await agent.join({ url, others: parsed?.others ?? [], token });
+  if (joined.kind === 'joined')
+    return answered({ id: agent.view().id, url: joined.url, warning: joined.warning });
+  const message = [joined.happened, joined.remedy].filter((part) => part !== null).join(' ');
+  return { kind: 'refused', status: 502, code: 'join_failed', message };
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+const badField = (param: string, rule: string) => invalidRequest(`'${param}' ${rule}.`, param);

@@ -1,0 +1,19 @@
+import type { Circuits } from './circuits/circuits.ts';
+import type { Stats } from './monitoring/counters.ts';
+
+/** What this gateway shares with others: what circuits learn, and where requests run. */
+export interface OtherGateways {
+  share(own: Circuits): Circuits;
+  /** Running requests at a machine, from all gateways together. */
+  inFlightBeside(stats: Pick<Stats, 'inFlightAt'>): (id: string) => number;
+  start(stats: Pick<Stats, 'running'>): void;
+  stop(): void;
+}
+
+/** Nothing is shared, which costs no time. */
+export const NO_OTHERS: OtherGateways = {
+  share: (own) => own,
+  inFlightBeside: (stats) => (id) => stats.inFlightAt(id),
+  start() {},
+  stop() {},
+};

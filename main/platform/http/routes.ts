@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Request, Response } from 'express';
+import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
+import type { HttpError } from './responses.ts';
+
+/** Who may use a route (docs/http-api.md#who-may). */
+export type Access = 'anyone' | 'callers' | 'control' | 'agents';
+
+/** A route writes its answer itself, or returns it, so that the server sends errors in the shape that the caller reads. */
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly paths: readonly string[];
+  readonly access: Access;
+} & (
+  | { readonly handle: (req: Request, res: Response) => void | Promise<void> }
+  | { readonly answer: (request: RouteRequest) => RouteAnswer | Promise<RouteAnswer> }
+);
+
+/** A request to a route that returns its answer. */
+export interface RouteRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The parts of the path that its route names. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** Parsed JSON; undefined if none was sent. */
+  readonly json: unknown;
+  /** The body as sent, for `agents` only: their signatures cover it. */
+  readonly body: Buffer;
+  /** Remote address of the connection. */
+  readonly ip: string;
+  /** The address at which other machines reach this gateway. */
+  readonly gatewayUrl: string;
+}
+
+export interface Refusal extends HttpError {
+  readonly kind: 'refused';
+  readonly code: ProviderErrorCode | ServerErrorCode;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Answer<T = unknown> =
+  { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
+
+/** A JSON text in pieces, for one too long for a string; `etag` differs whenever it does. */
+export interface PiecesAnswer {
+  readonly kind: 'pieces';
+  readonly etag: string;
+  readonly json: () => readonly string[];
+}
+
+export type RouteAnswer = Answer | PiecesAnswer;
+
+export function answered<T>(body: T, status = 200): Answer<T> {
+  return { kind: 'answered', status, body };
+}
+
+/** `param`: the field or parameter at fault. */
+export function invalidRequest(message: string, param?: string): Refusal {
+  const named = param === undefined ? {} : { param };
+  return { kind: 'refused', status: 400, code: 'invalid_request', message, ...named };
+}
+
+export function textAt(json: unknown, field: string): string | null {
+  const value =
+    typeof json === 'object' && json !== null && Object.hasOwn(json, field)
+      ? (json as Readonly<Record<string, unknown>>)[field]
+      : null;
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,208 @@
+import type { Connection } from './connection.ts';
+
+/** One step of the schema. */
+interface Migration {
+  readonly sql: string;
+  /**
+   * The oldest schema whose programs can still use the database after this step. Gateways are updated one after
+   * another, so a step must keep the version before it working.
+   */
+  readonly worksWith: number;
+}
+
+/**
+ * The steps from an empty database to this version's schema, forward only. A released step is never changed; new ones
+ * are added at the end.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    worksWith: 1,
+    sql: `
+CREATE TABLE switchyard.providers (
+  id text PRIMARY KEY,
+  public_key text NOT NULL,
+  token_salt text NOT NULL,
+  enrolled_at bigint NOT NULL,
+  sequence bigint NOT NULL,
+  last_heartbeat_at bigint,
+  last_heartbeat_ip text NOT NULL,
+  heartbeat_count bigint NOT NULL,
+  record text,
+  verification text NOT NULL,
+  -- Rises with each enrolment and material change.
+  generation bigint NOT NULL DEFAULT 0,
+  -- Of the lease under which the verification was made.
+  fence bigint NOT NULL DEFAULT 0,
+  -- By the clock of the database, as those of the gateways differ.
+  heard_at timestamptz,
+  heard_by text,
+  -- The gateway whose own machine it is; no other one sees it.
+  home text,
+  revision bigint NOT NULL
+);
+CREATE INDEX providers_revision ON switchyard.providers (revision);
+CREATE TABLE switchyard.enrollments (
+  digest text PRIMARY KEY,
+  expires_at bigint NOT NULL,
+  revision bigint NOT NULL
+);
+-- What was removed, for gateways that were away for a while.
+CREATE TABLE switchyard.removals (
+  kind text NOT NULL,
+  id text NOT NULL,
+  revision bigint NOT NULL,
+  removed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX removals_revision ON switchyard.removals (revision);
+CREATE TABLE switchyard.events (
+  id bigserial PRIMARY KEY,
+  provider_id text NOT NULL REFERENCES switchyard.providers (id) ON DELETE CASCADE,
+  at bigint NOT NULL,
+  kind text NOT NULL,
+  text text NOT NULL
+);
+CREATE INDEX events_of_provider ON switchyard.events (provider_id, id);
+CREATE TABLE switchyard.documents (
+  name text PRIMARY KEY,
+  json text NOT NULL,
+  revision bigint NOT NULL
+);
+CREATE TABLE switchyard.leases (
+  name text PRIMARY KEY,
+  holder text NOT NULL,
+  fence bigint NOT NULL,
+  until timestamptz NOT NULL
+);
+CREATE TABLE switchyard.gateways (
+  id text PRIMARY KEY,
+  run text NOT NULL,
+  host text NOT NULL,
+  version text NOT NULL,
+  revision bigint NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);`,
+  },
+  {
+    worksWith: 1,
+    sql: `
+CREATE SEQUENCE switchyard.circuit_versions;
+CREATE TABLE switchyard.circuits (
+  name text PRIMARY KEY,
+  version bigint NOT NULL,
+  run text NOT NULL,
+  state text NOT NULL,
+  -- Times in the state are durations from here on, by the clock of the database.
+  written_at timestamptz NOT NULL
+);
+CREATE INDEX circuits_version ON switchyard.circuits (version);
+-- The next two hold nothing that outlives a few seconds.
+CREATE UNLOGGED TABLE switchyard.in_flight (
+  run text PRIMARY KEY,
+  figures text NOT NULL,
+  written_at timestamptz NOT NULL
+);
+CREATE UNLOGGED TABLE switchyard.probes (
+  name text PRIMARY KEY,
+  run text NOT NULL,
+  until timestamptz NOT NULL,
+  wanted_until timestamptz
+);`,
+  },
+  {
+    worksWith: 1,
+    sql: `
+ALTER TABLE switchyard.gateways
+  ADD COLUMN machines bigint NOT NULL DEFAULT 0,
+  ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
+  ADD COLUMN requests bigint NOT NULL DEFAULT 0;`,
+  },
+  {
+    worksWith: 1,
+    sql: `
+ALTER TABLE switchyard.gateways
+  ADD COLUMN verified bigint NOT NULL DEFAULT 0,
+  ADD COLUMN answers bigint NOT NULL DEFAULT 0,
+  ADD COLUMN fallbacks bigint NOT NULL DEFAULT 0,
+  ADD COLUMN tokens bigint NOT NULL DEFAULT 0;`,
+  },
+];
+
+/** One row: the schema, the number of the last commit, and a digest that reveals a gateway with another secret. */
+const FOUNDATION = `
+CREATE SCHEMA IF NOT EXISTS switchyard;
+CREATE TABLE IF NOT EXISTS switchyard.pool (
+  singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+  schema_version integer NOT NULL DEFAULT 0,
+  works_with integer NOT NULL DEFAULT 0,
+  revision bigint NOT NULL DEFAULT 0,
+  secret_digest text
+);
+INSERT INTO switchyard.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
+
+/** Any number that no other program uses. */
+const LOCK = 7_919_004_201;
+
+type MigrationResult =
+  | { readonly kind: 'current' }
+  | { readonly kind: 'newer'; readonly version: number }
+  | { readonly kind: 'other_secret' };
+
+/**
+ * Upgrades the schema in one transaction, one gateway at a time; the others wait. A newer schema that this version
+ * cannot use is left untouched, and so is a pool whose gateways have another secret.
+ */
+export async function migrate(
+  connection: Connection,
+  migrations: readonly Migration[],
+  secretDigest: string,
+): Promise<MigrationResult> {
+  await connection.run('BEGIN');
+  const migrated = await migrateWithin(connection, migrations, secretDigest);
+  await connection.run(migrated.kind === 'current' ? 'COMMIT' : 'ROLLBACK');
+  return migrated;
+}
+
+async function migrateWithin(
+  connection: Connection,
+  migrations: readonly Migration[],
+  secretDigest: string,
+): Promise<MigrationResult> {
+  await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+  if (!(await hasFoundation(connection))) await connection.run(FOUNDATION);
+  const [pool] = await connection.query<PoolRow>(
+    'SELECT schema_version, works_with, secret_digest FROM switchyard.pool',
+  );
+  const {
+    schema_version: version = 0,
+    works_with: worksWith = 0,
+    secret_digest: known,
+  } = pool ?? {};
+  if (worksWith > migrations.length) return { kind: 'newer', version };
+  if (known !== undefined && known !== null && known !== secretDigest)
+    return { kind: 'other_secret' };
+  const missing = migrations.slice(version);
+  for (const { sql } of missing) await connection.run(sql);
+  const last = missing.at(-1);
+  if (last !== undefined) {
+    await connection.query(
+      'UPDATE switchyard.pool SET schema_version = $1, works_with = $2, secret_digest = $3',
+      [migrations.length, last.worksWith, secretDigest],
+    );
+  }
+  return { kind: 'current' };
+}
+
+interface PoolRow {
+  readonly schema_version: number;
+  readonly works_with: number;
+  readonly secret_digest: string | null;
+}
+
+/** Checked first, because a user who may write the tables need not be allowed to create them. */
+async function hasFoundation(connection: Connection): Promise<boolean> {
+  const [row] = await connection.query<{ readonly there: boolean }>(
+    `SELECT to_regclass('switchyard.pool') IS NOT NULL AS there`,
+  );
+  return row?.there ?? false;
+}

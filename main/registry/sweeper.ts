@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { type RegistryContext, statusEvents, write } from './context.ts';
+import { isForgotten } from './liveness.ts';
+import type { StoreChange, StoredState } from './store/store.ts';
+
+/** How soon silence shows in the history and the window; routing checks silence itself. */
+const SWEEP_MS = 1000;
+/** How often the registry saves the time at which it was alive. */
+const ALIVE_MS = 15_000;
+const DOCUMENT = 'registry';
+
+/** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
+export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
+  const { table, clock, verifier, log, sharing } = parts;
+  let cancelTimer: (() => void) | null = null;
+  let isRunning = false;
+  let aliveTicks = -Infinity;
+
+  function forget(id: string): StoreChange {
+    table.remove(id);
+    gone(id);
+    verifier.removed(id);
+    log('info', 'provider_forgotten', { id });
+    return { kind: 'provider_removed', id };
+  }
+
+  function sweep(): void {
+    const changes: StoreChange[] = [];
+    for (const entry of table.all()) {
+      const silentMs = table.silentMs(entry);
+      if (isForgotten(silentMs) && !entry.isOwn && sharing.isSweeper()) {
+        changes.push(forget(entry.id));
+        continue;
+      }
+      const events = statusEvents(entry, parts);
+      if (events.length > 0) table.touch(entry);
+      if (sharing.isSweeper() || entry.isOwn) changes.push(...events);
+    }
+    if (clock.ticks() - aliveTicks >= ALIVE_MS && sharing.isSweeper()) changes.push(alive());
+    if (changes.length > 0) void write(changes, parts);
+  }
+
+  function alive(): StoreChange {
+    aliveTicks = clock.ticks();
+    return { kind: 'document', name: DOCUMENT, json: JSON.stringify({ aliveAt: clock.now() }) };
+  }
+
+  function wake(): void {
+    if (!isRunning || cancelTimer !== null || table.isEmpty()) return;
+    cancelTimer = clock.after(SWEEP_MS, () => {
+      cancelTimer = null;
+      sweep();
+      wake();
+    });
+  }
+
+  return {
+    start(): void {
+      // The current status was noted before the restart, or will be when it changes.
+      for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
+      isRunning = true;
+      wake();
+    },
+    /** A provider was added; without any there is nothing to watch. */
+    wake,
+    /** Stops the timer and saves the time at which the registry was last alive. */
+    async stop(): Promise<void> {
+      isRunning = false;
+      cancelTimer?.();
+      await write([alive()], parts);
+    },
+  };
+}
+
+const aliveSchema = z.object({ aliveAt: z.number() });
+
+/** The last time at which the registry is known to have run. */
+export function lastAliveAt({ documents, providers }: StoredState): number {
+  const heard = providers.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0);
+  return heard.reduce((a, b) => Math.max(a, b), keptAliveAt(documents[DOCUMENT] ?? 'null'));
+}
+
+function keptAliveAt(json: string): number {
+  try {
+    return aliveSchema.safeParse(JSON.parse(json)).data?.aliveAt ?? 0;
+  } catch {
+    return 0;
+  }
+}

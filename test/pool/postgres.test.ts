@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { commit, prepareCommits } from '../../main/pool/commit.ts';
+import { connect, type Connection } from '../../main/pool/connection.ts';
+import { createLeases } from '../../main/pool/leases.ts';
+import { syncMembers } from '../../main/pool/members.ts';
+import { migrate, MIGRATIONS } from '../../main/pool/migrations.ts';
+import { NO_FIGURES, POOL_TIMES } from '../../main/pool/protocol.ts';
+import { IMPATIENT, openingShared, openShared } from '../support/pool.ts';
+import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
+import { keep, put } from '../support/store.ts';
+
+const postgres = usePostgres();
+
+/** Enough that two statements in place of one would have been seen to disagree. */
+const LOOKS = 300;
+
+async function connection(url: string): Promise<Connection> {
+  return connect({ url, timeoutMs: 20_000 });
+}
+
+const versionIn = (url: string) =>
+  postgres.query<object>(url, 'SELECT schema_version, works_with FROM switchyard.pool');
+
+async function refusal(url: string, secretDigest?: string) {
+  const { opened, lines } = await openingShared(url, 'gw_a', { secretDigest });
+  if (opened.kind === 'open') throw new Error('it opened');
+  return { ...opened, lines };
+}
+
+describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
+  test('gateways that start at the same moment on an empty one set it up once', async () => {
+    const url = await postgres.database();
+    const all = await Promise.all(
+      Array.from({ length: 4 }, async (_, n) => openingShared(url, `gw_${n}`)),
+    );
+    expect(all.map(({ opened }) => opened.kind)).toEqual(['open', 'open', 'open', 'open']);
+    expect(await versionIn(url)).toEqual([{ schema_version: MIGRATIONS.length, works_with: 1 }]);
+  });
+
+  test('one that a newer version has set up is refused and left untouched', async () => {
+    const url = await postgres.database();
+    await (await openShared(url)).store.close();
+    const newer = { schema_version: MIGRATIONS.length + 7, works_with: MIGRATIONS.length + 1 };
+    await postgres.query(
+      url,
+      `UPDATE switchyard.pool SET schema_version = ${newer.schema_version}, works_with = ${newer.works_with}`,
+    );
+    const { reason, message, lines } = await refusal(url);
+    expect(reason).toBe('newer_schema');
+    const known = MIGRATIONS.length;
+    expect(message).toMatch(`(schema ${known + 7}, this one knows ${known})`);
+    expect(message).toMatch(/newer Switchyard.*install the newer/);
+    expect(lines).toHaveLength(1);
+    expect(await versionIn(url)).toEqual([newer]);
+  });
+
+  test('the version before goes on beside a newer one whose step leaves it working', async () => {
+    const url = await postgres.database();
+    const old = await openShared(url, 'gw_old');
+    const next = { worksWith: 1, sql: 'ALTER TABLE switchyard.providers ADD COLUMN mood text' };
+    const newer = await connection(url);
+    const migrated = await migrate(newer, [...MIGRATIONS, next], 'digest');
+    expect(migrated).toEqual({ kind: 'current' });
+    await prepareCommits(newer);
+    const request = { id: 1, changes: [put({ id: 'prv_of_new' })] } as const;
+    const writer = { run: 'gw_new:1', home: 'gw_new', shown: '' };
+    expect(await commit(newer, [request], writer)).toMatchObject([
+      { id: 1, result: { kind: 'written' } },
+    ]);
+    newer.destroy();
+    await keep(old.store, put({ id: 'prv_of_old' }));
+    await old.store.close();
+    const again = await openShared(url, 'gw_old');
+    expect(again.state.providers.map(({ id }) => id)).toEqual(['prv_of_new', 'prv_of_old']);
+    expect(await versionIn(url)).toEqual([
+      { schema_version: MIGRATIONS.length + 1, works_with: 1 },
+    ]);
+  });
+
+  test('a step that fails leaves the schema as it was', async () => {
+    const url = await postgres.database();
+    const first = await connection(url);
+    const bad = { worksWith: 2, sql: 'CREATE TABLE switchyard.half (id text); SELECT nothing' };
+    await expect(migrate(first, [...MIGRATIONS, bad], 'digest')).rejects.toThrow(/nothing/);
+    first.destroy();
+    await openShared(url);
+    expect(await versionIn(url)).toEqual([{ schema_version: MIGRATIONS.length, works_with: 1 }]);
+  });
+
+  test('a gateway with another secret is refused, and told which file to copy', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const { message } = await refusal(url, 'another digest');
+    expect(message).toMatch(/copy the file gateway-secret from the data directory/);
+  });
+
+  test('a wrong password is a warning that says what to do; no text holds a password', async () => {
+    const url = (await postgres.database()).replace(PASSWORD, 'wr0ng-w0rd');
+    const { opened, lines } = await openingShared(url, 'gw_a', { times: IMPATIENT });
+    expect(opened).toMatchObject({
+      kind: 'open',
+      warning: expect.stringMatching(/refuses access.*\(28P01\)/),
+      state: { providers: [] },
+    });
+    const said = JSON.stringify([opened, lines]);
+    for (const secret of [PASSWORD, 'wr0ng-w0rd']) expect(said).not.toContain(secret);
+    const written = opened.kind === 'open' ? await opened.store.write([put()]) : null;
+    expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
+  });
+
+  test('what was committed is read even if nothing announced it', async () => {
+    const url = await postgres.database();
+    const { changes } = await openShared(url);
+    await postgres.query(
+      url,
+      `WITH p AS (UPDATE switchyard.pool SET revision = revision + 1 RETURNING revision)
+       INSERT INTO switchyard.enrollments SELECT 'silent', 4000000000000, revision FROM p`,
+    );
+    const digests = () =>
+      changes.flatMap(({ enrollments }) => enrollments.map(({ digest }) => digest));
+    await expect.poll(digests).toEqual(['silent']);
+  });
+
+  test('a lease that was given up late does not end the one that its gateway has taken since', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const database = await connection(url);
+    const [before, after, other] = ['run_a', 'run_a', 'run_b'].map((run) =>
+      createLeases(systemClock, run, POOL_TIMES),
+    );
+    expect(await before?.take(database, 'work', null)).toBe(1);
+    expect(await after?.take(database, 'work', null)).toBe(2);
+    await before?.release(database, 'work');
+    expect(await other?.take(database, 'work', null)).toBeNull();
+    await after?.release(database, 'work');
+    expect(await other?.take(database, 'work', null)).toBe(3);
+    database.destroy();
+  });
+
+  test('the gateways of a pool add up to its totals, whatever they count meanwhile', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const [busy, reader] = await Promise.all([connection(url), connection(url)]);
+    const gateway = (id: string) => ({ id, run: `${id}:1`, host: 'host', version: '1.0.0' });
+    const figures = { ...NO_FIGURES, revision: 0 };
+    const seen: (readonly [number, number])[] = [];
+    async function count(tokens = 1): Promise<void> {
+      await syncMembers(busy, gateway('gw_busy'), { ...figures, tokens });
+      if (seen.length < LOOKS) await count(tokens + 1);
+    }
+    const counting = count();
+    while (seen.length < LOOKS) {
+      const { gateways, totals } = await syncMembers(reader, gateway('gw_b'), figures);
+      seen.push([gateways.reduce((sum, { tokens }) => sum + tokens, 0), totals.tokens]);
+    }
+    await counting;
+    expect(new Set(seen.flat()).size).toBeGreaterThan(1);
+    expect(seen.filter(([summed, total]) => summed !== total)).toEqual([]);
+    for (const each of [busy, reader]) each.destroy();
+  });
+
+  test('texts that no database takes are stored as what they look like', async () => {
+    const { store } = await openShared(await postgres.database());
+    const event = { providerId: 'prv_x', at: 1, kind: 'status' } as const;
+    await keep(store, put({ id: 'prv_x' }), {
+      kind: 'event',
+      event: { ...event, text: 'a\0b\uD800c' },
+    });
+    expect(await store.events('prv_x', 1)).toMatchObject([{ text: 'a\uFFFDb\uFFFDc' }]);
+  });
+});

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import type { AgentMessage } from '../../main/registry/responses.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
+import { createAgent, HEARTBEAT, recordOf, type TestAgent } from '../registry/world.ts';
+import { type PooledRegistry, startPooledRegistry } from '../support/pool.ts';
+import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
+
+const postgres = usePostgres();
+
+/** Two gateways on one new database. */
+async function twoGateways() {
+  const url = await postgres.database();
+  const [a, b] = await Promise.all([
+    startPooledRegistry(url, 'gw_a'),
+    startPooledRegistry(url, 'gw_b'),
+  ]);
+  return { url, a, b };
+}
+
+async function tokenOf({ registry }: PooledRegistry): Promise<string> {
+  const made = await registry.newEnrollment('http://gateway:47900');
+  if (made.kind === 'refused') throw new Error(made.message);
+  return made.body.token;
+}
+
+/** A machine that has joined at one gateway and is known at the other. */
+async function joined(at: PooledRegistry, other: PooledRegistry): Promise<TestAgent> {
+  const agent = createAgent(systemClock);
+  expect(await at.registry.handleEnroll(agent.enroll(await tokenOf(at)))).toMatchObject({
+    kind: 'answered',
+  });
+  expect(await beat(at, agent)).toMatchObject({ kind: 'answered' });
+  await expect.poll(() => other.registry.get(agent.id)).not.toBeNull();
+  return agent;
+}
+
+const beat = ({ registry }: PooledRegistry, agent: TestAgent, record: object = {}) =>
+  registry.handleHeartbeat(agent.heartbeat(recordOf(record)));
+
+const VERIFIED: StoredVerification = {
+  state: 'verified',
+  checks: [],
+  lastCheckAt: 1,
+  lastInferenceAt: 1,
+  failedRuns: 0,
+  address: 'http://192.168.1.20:3001',
+};
+
+async function verify({ registry }: PooledRegistry, id: string, address = VERIFIED.address) {
+  const { verifierHost: host } = registry;
+  const materialChanges = host.subject(id)?.materialChanges ?? -1;
+  const turn = await host.turn?.(id);
+  if (turn === undefined || turn === null) return null;
+  const recorded = await host.verificationDone(id, materialChanges, { ...VERIFIED, address }, turn);
+  turn.release();
+  return { recorded, fence: turn.fields['fence'] ?? 0 };
+}
+
+const targetsAt = ({ registry }: PooledRegistry) =>
+  registry.targets().map(({ id, address }) => ({ id, address }));
+
+describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => {
+  test('a machine that joins at one is known at the other, which takes its heartbeats', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    expect(await beat(b, agent, { current_model: 'llama-8b' })).toMatchObject({ kind: 'answered' });
+    await expect
+      .poll(() => a.registry.get(agent.id))
+      .toMatchObject({ current_model: 'llama-8b', heartbeat_count: 2, status: 'serving' });
+    expect(await beat(a, agent)).toMatchObject({ kind: 'answered' });
+  });
+
+  test("a line to join by names all addresses of the pool, its own gateway's first; so does the answer to who joins", async () => {
+    const url = await postgres.database();
+    const addresses = ['http://attic:47900', 'http://cellar:47900', 'http://lab:47900'];
+    const gateway = await startPooledRegistry(url, 'gw_a', { addresses });
+    const lineFor = async (own: string) => {
+      const made = await gateway.registry.newEnrollment(own);
+      if (made.kind === 'refused') throw new Error(made.message);
+      return made.body;
+    };
+    const { join, token } = await lineFor('http://cellar:47900');
+    const ordered = 'http://cellar:47900,http://attic:47900,http://lab:47900';
+    expect(join).toBe(`switchyard join ${ordered} ${token}`);
+    // Where this one is by another name, only those that are announced are the machine's to know.
+    expect((await lineFor('http://127.0.0.1:47900')).join).not.toContain('127.0.0.1');
+    const enrolled = await gateway.registry.handleEnroll(createAgent(systemClock).enroll(token));
+    expect(enrolled).toMatchObject({ body: { pool: { registries: addresses } } });
+  });
+
+  test('its first heartbeat may come to another gateway than its enrolment, at once', async () => {
+    const { a, b } = await twoGateways();
+    for (let round = 0; round < 5; round += 1) {
+      const agent = createAgent(systemClock);
+      await a.registry.handleEnroll(agent.enroll(await tokenOf(a)));
+      expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    }
+  });
+
+  test('a token is taken at any of them, once, even by two machines at the same moment', async () => {
+    const { a, b } = await twoGateways();
+    const token = await tokenOf(a);
+    const answers = await Promise.all(
+      [a, b, a, b].map(({ registry }) =>
+        registry.handleEnroll(createAgent(systemClock).enroll(token)),
+      ),
+    );
+    const kinds = answers.map((each) => (each.kind === 'answered' ? 'joined' : each.code));
+    expect(kinds.toSorted()).toEqual(['invalid_token', 'invalid_token', 'invalid_token', 'joined']);
+    const late = await b.registry.handleEnroll(createAgent(systemClock).enroll(token));
+    expect(late).toMatchObject({ code: 'invalid_token' });
+    for (const { registry } of [a, b]) await expect.poll(() => registry.counts().count).toBe(0);
+  });
+
+  test('a heartbeat that one has taken is refused by the other, also at the same moment', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    for (let round = 0; round < 20; round += 1) {
+      const message: AgentMessage = agent.heartbeat(recordOf());
+      const answers = await Promise.all(
+        [a, b].map(({ registry }) => registry.handleHeartbeat(message)),
+      );
+      const codes = answers.map((each) => (each.kind === 'answered' ? 'taken' : each.code));
+      expect(codes.toSorted()).toEqual(['sequence_reused', 'taken']);
+      for (const { registry } of [a, b]) {
+        expect(await registry.handleHeartbeat(message)).toMatchObject({
+          code: 'sequence_reused',
+          headers: { 'x-gateway-sequence': String(agent.sequence) },
+        });
+      }
+    }
+  });
+
+  test('a heartbeat that is signed for the pool is taken by any gateway of it, and by no other', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const answer = await beat(b, agent);
+    const { pool } = answer.kind === 'answered' ? answer.body : { pool: undefined };
+    expect(pool).toEqual({ id: expect.stringMatching(/^pool_[0-9a-f]{32}$/), registries: [] });
+    const body = Buffer.from(JSON.stringify(recordOf()));
+    const meant = agent.message(HEARTBEAT, body, { pool: pool?.id ?? '' });
+    expect(await b.registry.handleHeartbeat(meant)).toMatchObject({ kind: 'answered' });
+    expect(await a.registry.handleHeartbeat(meant)).toMatchObject({ code: 'sequence_reused' });
+    const other = agent.message(HEARTBEAT, body, { pool: 'pool_of_others' });
+    expect(await a.registry.handleHeartbeat(other)).toMatchObject({ code: 'other_pool' });
+  });
+
+  test('what one has verified the other routes to, and does not verify again', async () => {
+    const { a, b } = await twoGateways();
+    const { id } = await joined(a, b);
+    expect(await verify(a, id)).toMatchObject({ recorded: { kind: 'recorded' } });
+    const target = { id, address: VERIFIED.address };
+    await expect.poll(() => targetsAt(b)).toEqual([target]);
+    expect(targetsAt(a)).toEqual([target]);
+    expect(b.verifiedElsewhere).toContain(id);
+    await a.pool.refresh();
+    expect(a.verifiedElsewhere).toEqual([]);
+  });
+
+  test('one verifies a machine at a time, and who did not see the last result has to see it first', async () => {
+    const { a, b } = await twoGateways();
+    const { id } = await joined(a, b);
+    const first = await a.registry.verifierHost.turn?.(id);
+    expect(first?.fields).toEqual({ fence: 1 });
+    expect(await b.registry.verifierHost.turn?.(id)).toBeNull();
+    first?.release();
+    await expect.poll(() => verify(b, id)).toMatchObject({ recorded: { kind: 'recorded' } });
+    await expect.poll(() => targetsAt(a)).toHaveLength(1);
+    const second = await verify(a, id);
+    expect(second?.fence).toBeGreaterThan(2);
+  });
+
+  test('one that is removed during a run, and joins again, is not verified before that run is over', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const turn = await a.registry.verifierHost.turn?.(agent.id);
+    expect(await b.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    await b.registry.handleEnroll(agent.enroll(await tokenOf(b)));
+    expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    expect(await b.registry.verifierHost.turn?.(agent.id)).toBeNull();
+    turn?.release();
+    await expect.poll(() => verify(b, agent.id)).toMatchObject({ recorded: { kind: 'recorded' } });
+  });
+
+  test('one that is removed elsewhere as soon as it has joined here is gone here as well', async () => {
+    const { a, b } = await twoGateways();
+    const agent = createAgent(systemClock);
+    await b.registry.handleEnroll(agent.enroll(await tokenOf(b)));
+    expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    expect(await a.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    await expect.poll(() => b.registry.get(agent.id)).toBeNull();
+  });
+
+  test('a result is dropped where the machine has changed at the other gateway meanwhile', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const { verifierHost: host } = a.registry;
+    const materialChanges = host.subject(agent.id)?.materialChanges ?? -1;
+    const turn = await host.turn?.(agent.id);
+    await beat(b, agent, { models: ['another'], current_model: 'another' });
+    const recorded = await host.verificationDone(
+      agent.id,
+      materialChanges,
+      VERIFIED,
+      turn ?? undefined,
+    );
+    expect(recorded).toEqual({ kind: 'outdated' });
+    for (const each of [a, b]) {
+      await expect
+        .poll(() => each.registry.get(agent.id))
+        .toMatchObject({ current_model: 'another', verification: { status: 'pending' } });
+    }
+    await expect.poll(() => a.news.some(([, { material }]) => material)).toBe(true);
+  });
+
+  test('a machine that is removed at one is gone at the other, and its heartbeats are refused', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    expect(await a.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    expect(await beat(b, agent)).toMatchObject({ code: 'unknown_provider' });
+    await expect.poll(() => b.registry.get(agent.id)).toBeNull();
+  });
+
+  test("the owner's note of a machine is the same at both, until it is taken away or the machine is", async () => {
+    const { url, a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const note = { name: 'Tower in the attic', note: 'Ask Kim before a restart.' };
+    const notesOf = ({ registry }: PooledRegistry) => registry.notes().notes[agent.id];
+    expect(await a.registry.setNote(agent.id, note)).toMatchObject({ kind: 'answered' });
+    await expect.poll(() => notesOf(b)).toEqual(note);
+    expect(b.changed.at(-1)).toBe(agent.id);
+    const later = await startPooledRegistry(url, 'gw_c');
+    expect(notesOf(later)).toEqual(note);
+    await b.registry.setNote(agent.id, { name: '', note: '' });
+    await expect.poll(() => [notesOf(a), notesOf(later)]).toEqual([undefined, undefined]);
+    await b.registry.setNote(agent.id, note);
+    await expect.poll(() => notesOf(a)).toEqual(note);
+    await b.registry.remove(agent.id);
+    await expect.poll(() => [notesOf(a), notesOf(b)]).toEqual([undefined, undefined]);
+    expect((await startPooledRegistry(url, 'gw_d')).registry.notes()).toEqual({ notes: {} });
+  });
+
+  test('a machine that joins again has one token everywhere, and no earlier verdict', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    await verify(a, agent.id);
+    await expect.poll(() => targetsAt(b)).toHaveLength(1);
+    const answer = await b.registry.handleEnroll(agent.enroll(await tokenOf(a)));
+    const token = answer.kind === 'answered' ? answer.body.gateway_token : '';
+    const tokenAt = ({ registry }: PooledRegistry) =>
+      registry.verifierHost.subject(agent.id)?.gatewayToken;
+    await expect.poll(() => tokenAt(a)).toBe(token);
+    expect(tokenAt(b)).toBe(token);
+    expect([targetsAt(a), targetsAt(b)]).toEqual([[], []]);
+  });
+
+  test("the machine that a gateway runs on is no other gateway's", async () => {
+    const { a, b } = await twoGateways();
+    const own = createAgent(systemClock);
+    await a.registry.adoptOwn(own.publicKey);
+    await a.registry.ownHeartbeat(own.id, recordOf());
+    const agent = await joined(a, b);
+    expect(b.registry.ids(10)).toEqual([agent.id]);
+    await expect.poll(() => a.registry.ids(10).toSorted()).toEqual([own.id, agent.id].toSorted());
+    await expect.poll(() => verify(a, own.id)).toMatchObject({ recorded: { kind: 'recorded' } });
+    await a.registry.ownHeartbeat(own.id, recordOf());
+    expect(targetsAt(a)).toEqual([{ id: own.id, address: VERIFIED.address }]);
+  });
+
+  test('a history holds what both have written', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    await verify(b, agent.id);
+    await beat(b, agent, { status: 'paused' });
+    const history = await a.registry.history(agent.id, {});
+    const texts = history.kind === 'answered' ? history.body.data.map(({ text }) => text) : [];
+    expect(texts).toEqual(['paused', 'verified', 'serving', 'from 192.168.1.20']);
+  });
+});
