@@ -3,7 +3,7 @@ import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
-import type { GatewayProviders } from '../gateway/gateway-deps.ts';
+import type { GatewayProviders } from '../gateway/gateway.ts';
 import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';

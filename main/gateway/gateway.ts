@@ -1,32 +1,111 @@
+import type { GpuFigures } from '#shared/agent.ts';
+import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Route } from '../platform/http/routes.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import type { StateFile } from '../platform/state-file.ts';
+import {
+  type AboutApp,
+  accessHandlers,
+  controlHandlers,
+  keyHandlers,
+  type SettingsApi,
+  sharingHandlers,
+} from './api/control-handlers.ts';
+import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
+import {
+  createLifecycle,
+  type Lifecycle,
+  type OnPortTaken,
+  type Started,
+} from './api/lifecycle.ts';
+import type { NamedKeys } from './auth/named-keys.ts';
+import type { ReportProviderResult } from './monitoring/request-log.ts';
+import type { ProvidersKnown } from './monitoring/status.ts';
+import type { Tracing } from './monitoring/tracing.ts';
+import type { OtherGateways } from './other-gateways.ts';
+import type { LocalChoice } from './upstream/call.ts';
+import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
-import type { LiveSnapshot } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener, createGatewayServer } from './api/server.ts';
-import { createLifecycle, type Started } from './api/lifecycle.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { identifyBy } from './auth/identity.ts';
-import { createBrowsers, createSessions } from './auth/sessions.ts';
+import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/dropped-fields.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
-import { createLearnt } from './learnt.ts';
-import type { StatsView } from './monitoring/counters.ts';
+import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
-import { createChecks, createMonitor } from './monitoring/monitor.ts';
+import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
 import { createEngineActivity } from './routing/hung-engines.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
-import { createModelCatalogue } from './upstream/model-catalogue.ts';
-import { remoteUpstreams } from './upstream/upstreams.ts';
-import type { GatewayDeps } from './gateway-deps.ts';
-import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
-import { routesOf } from './gateway-routes.ts';
+import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
+import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
+import { appHandlers, requestHandlers } from './api/app-handlers.ts';
+import { routeTable } from './api/routes.ts';
+import { upstreamHandlers } from './api/upstream-handlers.ts';
+import type { Sightings } from './monitoring/sightings.ts';
+import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
+
+export interface GatewayDeps {
+  readonly config: () => Config;
+  readonly settings: SettingsApi;
+  readonly keys: NamedKeys;
+  readonly tracing: Tracing;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly pickLocal: () => LocalChoice;
+  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
+  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
+  readonly providers: GatewayProviders;
+  readonly others: OtherGateways;
+  /** This machine's GPUs as last read. */
+  readonly gpus: () => readonly GpuFigures[];
+  /** Opens the file that stores what `save` returns. */
+  readonly keep: (save: () => unknown) => StateFile;
+  /** The same for the remembered browsers. */
+  readonly keepBrowsers: (save: () => unknown) => StateFile;
+  readonly usage: UsageStore;
+  readonly about: AboutApp;
+  readonly controlToken: string;
+  /** The package that other machines install. */
+  readonly ownPackage: () => Promise<OwnPackage>;
+  readonly windowDirectory: string;
+  /** What the window shows of the app; the gateway adds the address. */
+  readonly app: () => Omit<AppInfo, 'baseUrl'>;
+  readonly onPortTaken: OnPortTaken;
+  /** Of the agent, the registry and the demo. */
+  readonly moreRoutes: readonly Route[];
+}
+
+export interface GatewayProviders {
+  /** For the status report. */
+  readonly known: () => ProvidersKnown;
+  /** For the window. */
+  readonly summary: () => ProvidersSummary;
+  readonly isKnown: (id: string) => boolean;
+  /** The display name of a machine; null if the machine is unknown. */
+  readonly nameOf: (id: string) => string | null;
+  /** Called with the results of calls to providers. */
+  readonly routed: ReportProviderResult;
+}
 
 /** Chat requests in progress, and totals since the data directory was created. */
-export interface GatewayLoad {
+interface GatewayLoad {
   readonly in_flight: number;
   readonly requests: number;
   readonly answers: number;
@@ -177,4 +256,131 @@ function loadOf(
   { totalRequests: requests, fallbackCount: fallbacks, answers, tokens }: StatsView,
 ): GatewayLoad {
   return { in_flight: running, requests, answers, fallbacks, tokens };
+}
+
+interface RouteParts {
+  readonly monitor: Monitor;
+  readonly adjustments: Adjustments;
+  readonly catalogue: ModelCatalogue;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly sightings: Sightings;
+  readonly sessions: Sessions;
+  readonly browsers: Browsers;
+  readonly controlLink: () => string;
+  readonly lifecycle: Lifecycle;
+  readonly gatewayUrl: (req: Request) => string;
+}
+
+function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
+  const { monitor, lifecycle } = parts;
+  const { summary, nameOf, isKnown: isProvider } = deps.providers;
+  const table = routeTable({
+    access: accessHandlers({ ...deps, ...parts }),
+    app: appHandlers({
+      ...deps,
+      ...parts,
+      ...monitor,
+      summary,
+      nameOf,
+      endAtStop: lifecycle.endAtStop,
+    }),
+    control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
+    keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
+    sharing: sharingHandlers({ ...deps, lifecycle }),
+    upstreams: upstreamHandlers({ ...deps, ...parts }),
+    requests: requestHandlers(monitor),
+    install: installHandlers({
+      ...deps,
+      isShared: lifecycle.isShared,
+      outsideUrl: parts.gatewayUrl,
+    }),
+  });
+  return [...table, ...deps.moreRoutes];
+}
+
+interface ChangeHandlers {
+  resetCircuit(id: UpstreamId): void;
+  /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
+  upstreamChanged(id: UpstreamId): void;
+  traffic(providerId: string): ProviderTraffic;
+  /** A provider has a new token, so its circuit and exclusions no longer apply. */
+  providerChanged(id: string): void;
+  /** A provider or its engine is available again: the next request may probe it at once. */
+  providerRecovered(id: string): void;
+  /** A provider was removed: everything known about it is discarded. */
+  providerRemoved(id: string): void;
+}
+
+/** Reactions to changes of upstreams and machines. */
+function changeHandlers(
+  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  {
+    prefills,
+    support,
+    adjustments,
+    catalogue,
+    sightings,
+  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments'> & {
+    readonly catalogue: ModelCatalogue;
+    readonly sightings: Sightings;
+  },
+): ChangeHandlers {
+  function forgetSupport(id: string): void {
+    support.forget(id);
+    adjustments.forget(id);
+  }
+  return {
+    resetCircuit: (id) => circuits.reset(id),
+    upstreamChanged(id) {
+      circuits.replaced(id);
+      predictions.forget(id);
+      prefills.forget(id);
+      forgetSupport(id);
+      sightings.changed(id);
+      catalogue.forget(id);
+      if (id === 'ondemand') warmup.forget();
+    },
+    traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
+    providerChanged(id) {
+      circuits.reset(id);
+      forgetSupport(id);
+    },
+    providerRecovered(id) {
+      circuits.coolDown(id);
+      // The pool's circuit opens when all of its machines are excluded.
+      circuits.coolDown('local');
+    },
+    providerRemoved(id) {
+      circuits.forget(id);
+      latencies.forget(id);
+      predictions.forget(id);
+      forgetSupport(id);
+    },
+  };
+}
+
+/** What upstreams and machines turned out to accept, and the items of their answers. */
+interface Learnt {
+  readonly prefills: Prefills;
+  readonly support: EndpointSupport;
+  readonly adjustments: Adjustments;
+  readonly items: ItemMemory;
+}
+
+/** For items of answers that callers may refer to; enough for thousands of answers. */
+const MAX_ITEM_BYTES = 16 * 1024 * 1024;
+
+function createLearnt({
+  http,
+  clock,
+}: {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}): Learnt {
+  return {
+    prefills: createPrefills(http, clock),
+    support: createEndpointSupport(clock),
+    adjustments: createAdjustments(clock),
+    items: createItemMemory(MAX_ITEM_BYTES),
+  };
 }

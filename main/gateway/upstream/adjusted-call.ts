@@ -1,7 +1,12 @@
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { HttpClient, HttpRequest } from '../../platform/http/types.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
-import { type Adjustment, adjustmentAfter, type Adjustments, REFUSALS } from './adjustments.ts';
+import {
+  type Adjustment,
+  adjustmentAfter,
+  type Adjustments,
+  REFUSAL_STATUSES,
+} from './adjustments.ts';
 import { type ExchangePlan, type Seen, sendExchange, type SentExchange } from './exchange.ts';
 import type { UpstreamCall } from './call.ts';
 import { inTrace } from './headers.ts';
@@ -77,7 +82,8 @@ export function sendAdjusted(
     if (last.kind === 'stream' || last.kind === 'answer')
       adjustments.accepted(id, call.model, made, hadUsage);
     // Some models of NVIDIA NIM fall silent at the field (HKUDS/DeepTutor#420, earendil-works/pi#1528).
-    const isUnexplained = last.kind === 'status' ? REFUSALS.has(last.status) : isSilent(last);
+    const isUnexplained =
+      last.kind === 'status' ? REFUSAL_STATUSES.has(last.status) : isSilent(last);
     if (hadUsage && isUnexplained) adjustments.suspectUsage(id, call.model);
   }
 
@@ -101,6 +107,7 @@ function adjustmentFor(
   if (body === null) return null;
   if (seen.kind !== 'status' || endpoint.body !== 'json') return null;
   const { status } = seen;
+  if (status !== 500 && !REFUSAL_STATUSES.has(status)) return null;
   const { stream } = endpoint.answer;
   const mayBeWhole = mode === 'assemble' || (stream?.asEvents ?? null) !== null;
   const error = readErrorBody(seen.body);

@@ -350,7 +350,7 @@ export function adjustmentAfter({
       made.has(each.adjustment) ||
       (isLimit(each.adjustment) && LIMITS.some((other) => made.has(other)));
     if (isTried || (each.path !== null && each.path !== path)) return false;
-    if (status === 500 ? each.isSaidAs500 !== true : !REFUSALS.has(status)) return false;
+    if (status === 500 && each.isSaidAs500 !== true) return false;
     if (each.adjustment === 'without_stream' && !mayBeWhole) return false;
     if (!each.isAskedFor(text, error)) return false;
     members ??= topLevelMembers(body);
@@ -360,7 +360,7 @@ export function adjustmentAfter({
 }
 
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
-export const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
+export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
 
 /** An upstream that refuses both names of the limit is not asked in circles. */
 const LIMITS: readonly Adjustment[] = ['max_tokens', 'max_completion_tokens'];
