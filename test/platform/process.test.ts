@@ -4,7 +4,7 @@ import { spawnProgram } from '../support/process.ts';
 /** Keeps a hundred thousand objects alive of ten million, a few in each turn as a relay does, and says how large the nursery became. */
 const BUSY = `
 import { getHeapSpaceStatistics } from 'node:v8';
-import { tuneGarbageCollector } from '../../main/platform/process.ts';
+import { tuneGarbageCollector } from './main/platform/process.ts';
 if (process.argv.includes('tuned')) tuneGarbageCollector();
 const size = () => getHeapSpaceStatistics().find((each) => each.space_name === 'new_space').space_size;
 const kept = [];

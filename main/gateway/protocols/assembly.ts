@@ -2,6 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/finish.ts';
+import type { ChunkText } from './usual-text.ts';
 
 type Json = Record<string, unknown>;
 
@@ -9,6 +10,8 @@ type Json = Record<string, unknown>;
 export interface Assembly {
   /** `chunk` is parsed JSON. */
   add(chunk: unknown): void;
+  /** Adds a chunk that is as the last one but for this text; undefined where texts are told apart by more. */
+  readonly addText?: (text: ChunkText) => void;
   /** True once a choice has a finish reason. */
   finished(): boolean;
   /** Why no answer can be built; null while one can. */
@@ -88,6 +91,7 @@ export function createAssembly(): Assembly {
         addToolCalls(pieces);
       }
     },
+    addText: ({ key, text }) => message.addText(key, text),
     finished: () => finishReason !== null,
     problem,
     result() {

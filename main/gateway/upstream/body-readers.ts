@@ -1,3 +1,4 @@
+import { createUsualText } from '../protocols/usual-text.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
@@ -288,6 +289,7 @@ export function createAssemblingReader(
   const framer = createFramer();
   const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
+  const usual = assembly.addText === undefined ? null : createUsualText();
   let content = false;
   let output = 0;
   let bytes = 0;
@@ -295,30 +297,47 @@ export function createAssemblingReader(
 
   function read(events: readonly Buffer[]): Progress {
     for (const event of events) {
-      const each = judged(event, format);
-      switch (each.kind) {
-        case 'content':
-        case 'nothing': {
-          content ||= each.kind === 'content';
-          if (each.kind === 'content') output += 1;
-          assembly.add(each.chunk);
-          if (!content) empty?.add(each.chunk);
-          const problem = assembly.problem();
-          if (problem !== null) return bad(problem);
-          break;
-        }
-        case 'done':
-          return ended();
-        case 'blank':
-        case 'unreadable':
-          break;
-        default:
-          return each;
-      }
-      if (!content) bytesBeforeContent += event.length;
-      if (bytesBeforeContent > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
+      const end = takeText(event) ? null : take(event);
+      if (end !== null) return end;
     }
     return content ? CONTENT : MORE;
+  }
+
+  /** Whether nothing but its text is new. */
+  function takeText(event: Buffer): boolean {
+    const text = usual?.of(event) ?? null;
+    if (text === null) return false;
+    assembly.addText?.(text);
+    content = true;
+    output += 1;
+    return true;
+  }
+
+  /** Null: the answer goes on. */
+  function take(event: Buffer): Progress | null {
+    const each = judged(event, format);
+    switch (each.kind) {
+      case 'content':
+      case 'nothing': {
+        usual?.learn(event, each.chunk);
+        content ||= each.kind === 'content';
+        if (each.kind === 'content') output += 1;
+        assembly.add(each.chunk);
+        if (!content) empty?.add(each.chunk);
+        const problem = assembly.problem();
+        if (problem !== null) return bad(problem);
+        break;
+      }
+      case 'done':
+        return ended();
+      case 'blank':
+      case 'unreadable':
+        break;
+      default:
+        return each;
+    }
+    if (!content) bytesBeforeContent += event.length;
+    return bytesBeforeContent > maxHeldBytes ? tooMuchHeld(maxHeldBytes) : null;
   }
 
   function ended(): Progress {
