@@ -50,6 +50,8 @@ interface Choice {
 
 export function createChunkRepair(): ChunkRepair {
   const choices = new Map<unknown, Choice>();
+  // Counted, not looked for: it is asked for with each event of a relayed stream.
+  let finished = 0;
 
   function at(index: unknown): Choice {
     const known = choices.get(index);
@@ -59,13 +61,21 @@ export function createChunkRepair(): ChunkRepair {
     return choice;
   }
 
+  function repaired(given: Json): Json | string | null {
+    const choice = at(given['index'] ?? 0);
+    const wasFinished = choice.isFinished;
+    const fixed = repairedChoice(given, choice);
+    if (choice.isFinished && !wasFinished) finished += 1;
+    return fixed;
+  }
+
   return {
     take(chunk) {
       const before = listOf(chunk['choices']);
       const after: unknown[] = [];
       if (choices.size + before.length > MAX_CHOICES) return { kind: 'broken', detail: TOO_MANY };
       for (const given of before) {
-        const fixed = isObject(given) ? repairedChoice(given, at(given['index'] ?? 0)) : given;
+        const fixed = isObject(given) ? repaired(given) : given;
         if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
         if (fixed !== null) after.push(fixed);
       }
@@ -74,7 +84,7 @@ export function createChunkRepair(): ChunkRepair {
       if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
       return { kind: 'changed', chunk: { ...chunk, choices: after } };
     },
-    finished: () => [...choices.values()].filter(({ isFinished }) => isFinished).length,
+    finished: () => finished,
   };
 }
 
