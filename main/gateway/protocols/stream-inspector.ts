@@ -46,6 +46,7 @@ const ERROR = Buffer.from('error');
 const FINISH = Buffer.from('"finish_reason"');
 const TEXTS = ['"content"', '"reasoning_content"', '"reasoning"'].map((key) => Buffer.from(key));
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
 const LETTER_D = 0x64;
@@ -71,6 +72,9 @@ class Watch implements StreamWatch {
   #head = 0;
   #tail = 0;
   #textAt = 0;
+  /** The chunk itself, and where the quote stands with which its text ends; null if there was none without an end. */
+  #last: Buffer | null = null;
+  #textEnd = 0;
 
   constructor(choices: number) {
     this.#choices = choices;
@@ -91,11 +95,31 @@ class Watch implements StreamWatch {
 
   #isUsual({ bytes, ends }: Frames): boolean {
     let start = 0;
+    let areSame = true;
     for (const end of ends) {
-      if (!this.#isUsualText(bytes, start, end)) return false;
+      if (!this.#isSame(bytes, start, end)) {
+        if (!this.#isUsualText(bytes, start, end)) return false;
+        areSame = false;
+      }
       start = end;
     }
+    if (areSame) return true;
     return !bytes.includes(ERROR) && !bytes.includes(DONE) && !hasFinishReason(bytes);
+  }
+
+  /** Nothing but the text differs, in which no quote is escaped: two comparisons, where to search takes four times as long. */
+  #isSame(bytes: Buffer, start: number, end: number): boolean {
+    const last = this.#last;
+    if (last === null) return false;
+    const textAt = this.#textAt + 1;
+    const textEnd = end - (last.length - this.#textEnd);
+    return (
+      textEnd >= start + textAt &&
+      last.compare(bytes, start, start + textAt, 0, textAt) === 0 &&
+      last.compare(bytes, textEnd, end, this.#textEnd) === 0 &&
+      bytes.indexOf(QUOTE, start + textAt) === textEnd &&
+      bytes[textEnd - 1] !== BACKSLASH
+    );
   }
 
   #isUsualText(bytes: Buffer, start: number, end: number): boolean {
@@ -162,6 +186,9 @@ class Watch implements StreamWatch {
     this.#head = headOf(event, 0);
     this.#tail = tailOf(event, last);
     this.#textAt = textAt;
+    this.#textEnd = event.indexOf(QUOTE, textAt + 1);
+    const isWhole = event[this.#textEnd - 1] !== BACKSLASH && !hasFinishReason(event);
+    this.#last = isWhole ? event : null;
   }
 }
 

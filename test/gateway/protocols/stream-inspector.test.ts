@@ -140,3 +140,35 @@ test.each<[law: string, choices: number, events: readonly string[], finished: bo
 ])('%s', (_law, choices, events, finished) => {
   expect(watched(choices, ...events).finished).toBe(finished);
 });
+
+/** The chunk with these bytes, as they are, for its text. */
+const saying = (bytes: string) => A.replace('"a"', `"${bytes}"`);
+
+const AN_ERROR = '},"finish_reason":null}],"error":{"message":"no"},"more":[{"delta":{"content":"c';
+
+test.each([
+  ['a text that ends early', `b"${AN_ERROR}`],
+  ['a text that ends early behind an escaped quote', `b\\""${AN_ERROR}`],
+])(
+  'an error behind %s, in an event that begins and ends as the one before, is seen',
+  (_where, bytes) => {
+    expect(JSON.parse(saying(bytes).slice('data: '.length))).toHaveProperty('error.message', 'no');
+    expect(watched(1, A, A, saying(bytes)).sight).toBe('error');
+  },
+);
+
+test.each([
+  ['an escaped quote', 'b\\"c'],
+  ['an escaped quote as its last character', 'b\\"'],
+  ['an escaped backslash as its last character', 'b\\\\'],
+  ['nothing', ''],
+  ['the word error and [DONE]', 'error [DONE]'],
+])('a chunk of text with %s is passed on as it is', (_what, bytes) => {
+  const events = [A, A, saying(bytes), A];
+  expect(watched(1, ...events)).toEqual({ text: events.join(''), sight: 'going', finished: false });
+});
+
+test('a text after one that ended in an escaped quote is passed on as it is', () => {
+  const events = [saying('b\\"'), saying('c'), A];
+  expect(watched(1, ...events).text).toBe(events.join(''));
+});
