@@ -51,6 +51,8 @@ const COLON = 0x3a;
 const LETTER_N = 0x6e;
 const LETTER_D = 0x64;
 const CR = 0x0d;
+/** A chunk of text has some hundred bytes. */
+const MAX_USUAL_BYTES = 4096;
 /** Where the JSON begins, behind `data: `. */
 const JSON_AT = 6;
 
@@ -188,7 +190,8 @@ class Watch implements StreamWatch {
     this.#textAt = textAt;
     this.#textEnd = event.indexOf(QUOTE, textAt + 1);
     const isWhole = event[this.#textEnd - 1] !== BACKSLASH && !hasFinishReason(event);
-    this.#last = isWhole ? event : null;
+    // A copy: the event is a part of what came with it, all of which would stay in memory.
+    this.#last = isWhole && event.length <= MAX_USUAL_BYTES ? Buffer.from(event) : null;
   }
 }
 

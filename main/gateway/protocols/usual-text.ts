@@ -32,6 +32,8 @@ const KEYS = ['content', 'reasoning_content', 'reasoning'].map((key) => ({
   key,
   quoted: Buffer.from(`"${key}"`),
 }));
+/** A chunk of text has some hundred bytes. */
+const MAX_USUAL_BYTES = 4096;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -59,7 +61,7 @@ export function createUsualText(): UsualText {
 
 /** Null for an event in which more than the text may grow. */
 function frameOf(event: Buffer, chunk: unknown): Frame | null {
-  if (!isObject(chunk)) return null;
+  if (!isObject(chunk) || event.length > MAX_USUAL_BYTES) return null;
   const [choice, second] = listOf(chunk['choices']);
   const delta = isObject(choice) ? choice['delta'] : null;
   if (!isObject(delta) || second !== undefined) return null;
@@ -71,7 +73,8 @@ function frameOf(event: Buffer, chunk: unknown): Frame | null {
   const span = at === undefined ? null : textAfter(event, at.quoted);
   if (at === undefined || span === null) return null;
   const isIt = parseJson(`"${event.toString('utf8', span.start, span.end)}"`) === said[1];
-  return isIt ? { key: at.key, bytes: event, ...span } : null;
+  // A copy: the event is a part of what came with it, all of which would stay in memory.
+  return isIt ? { key: at.key, bytes: Buffer.from(event), ...span } : null;
 }
 
 /** The only text of that name; null if there is none, or another that is called so. */
