@@ -357,8 +357,8 @@ const NO_FRAMES: Frames = { bytes: Buffer.alloc(0), ends: [] };
 
 /** The last event without a blank line after it is relayed only if it is complete. */
 function isReadable(event: Buffer): boolean {
-  const data = dataOf(event)?.trim() ?? '';
-  return data === '' || data === '[DONE]' || parseJson(data) !== undefined;
+  const data = dataOf(event)?.trim();
+  return data === undefined || data === '[DONE]' || parseJson(data) !== undefined;
 }
 
 /**
