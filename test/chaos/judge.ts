@@ -42,12 +42,12 @@ export interface Verdict {
   readonly findings: readonly string[];
 }
 
-const READERS: Readonly<Record<Protocol, () => Reader>> = {
+export const READERS: Readonly<Record<Protocol, () => Reader>> = {
   chat: createChatReader,
   messages: createMessagesReader,
   responses: createResponsesReader,
 };
-const HEARERS: Readonly<Record<Protocol, (body: Json) => Heard>> = {
+export const HEARERS: Readonly<Record<Protocol, (body: Json) => Heard>> = {
   chat: hearCompletion,
   messages: hearMessage,
   responses: hearResponse,

@@ -1,9 +1,7 @@
 import { parseJson } from '../../main/platform/json.ts';
-import { createChatReader, hearCompletion } from '../chaos/chat-reader.ts';
 import { asObject, asText, eventsIn, type Json, objectIn } from '../chaos/events.ts';
-import { type Heard, newDraft, type Reader } from '../chaos/heard.ts';
-import { createMessagesReader, hearMessage } from '../chaos/messages-reader.ts';
-import { createResponsesReader, hearResponse } from '../chaos/responses-reader.ts';
+import { type Heard, newDraft } from '../chaos/heard.ts';
+import { HEARERS, READERS } from '../chaos/judge.ts';
 import { startCall } from '../support/client.ts';
 
 export const PROTOCOLS = ['chat', 'messages', 'responses'] as const;
@@ -79,17 +77,6 @@ export interface Told extends Heard {
   /** Of an error, or of the error that ends a stream. */
   readonly error: Json;
 }
-
-const READERS: Readonly<Record<Protocol, () => Reader>> = {
-  chat: createChatReader,
-  messages: createMessagesReader,
-  responses: createResponsesReader,
-};
-const HEARERS: Readonly<Record<Protocol, (body: Json) => Heard>> = {
-  chat: hearCompletion,
-  messages: hearMessage,
-  responses: hearResponse,
-};
 
 /** Asks, and reads the answer as a client of the protocol does. */
 export async function ask(url: string, question: Question): Promise<Told> {
