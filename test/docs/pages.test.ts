@@ -77,9 +77,9 @@ test('each promise of docs/security.md names a test that is there, by its own wo
   const rows = [...read('docs/security.md').matchAll(/^\| (.+?) +\| `(test\/[^`]+)` +\|$/gm)];
   expect(rows.length).toBeGreaterThan(60);
   const broken = rows.filter(([, promise = '', path = '']) => {
-    const laws = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
+    const tests = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
     const quoted = [...promise.matchAll(/"([^"]+)"/g)].map(([, words = '']) => words);
-    return laws === '' || quoted.some((words) => !laws.includes(words));
+    return tests === '' || quoted.some((words) => !tests.includes(words));
   });
   expect(broken.map(([row]) => row)).toEqual([]);
 });
