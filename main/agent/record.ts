@@ -1,7 +1,7 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
-import type { EngineView } from './engines/adapters/engine-view.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 

@@ -1,7 +1,12 @@
-import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapters/engine-view.ts';
-import { decodeSpeed } from './adapters/metrics.ts';
-import { type EngineAddress, shownLocation } from './adapters/probe.ts';
-import type { EngineLook, Found } from './detect.ts';
+import type {
+  DecodeCount,
+  EngineDetail,
+  EngineKind,
+  EngineView,
+} from '../../engines/adapters/engine-view.ts';
+import { decodeSpeed } from '../../engines/adapters/metrics.ts';
+import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
+import type { EngineLook, Found } from '../../engines/detect.ts';
 
 interface NotedAt {
   readonly ticks: number;

@@ -1,13 +1,8 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
-import type { AskEdges, EngineAddress } from './adapters/probe.ts';
-import {
-  ENGINE_PORTS,
-  type EnginePlace,
-  localAddresses,
-  lookAt,
-  type LookResult,
-} from './detect.ts';
+import type { AskEdges, EngineAddress } from '../../engines/adapters/probe.ts';
+import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
 import { createEngineTable } from './engine-table.ts';
+import { type EnginePlace, localAddresses } from './place.ts';
 
 export type EngineWatch = ReturnType<typeof createEngineWatch>;
 

@@ -5,9 +5,9 @@ import {
   parseMetrics,
   parsePrometheus,
   sumOf,
-} from '../../../main/agent/engines/adapters/metrics.ts';
-import { shownLocation } from '../../../main/agent/engines/adapters/probe.ts';
-import { lookAt } from '../../../main/agent/engines/detect.ts';
+} from '../../../main/engines/adapters/metrics.ts';
+import { shownLocation } from '../../../main/engines/adapters/probe.ts';
+import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type FakeEngine, listed, ok, type Route, startEngine } from '../fake-engine.ts';

@@ -1,4 +1,4 @@
-import { memberOf, textOf } from '../../../platform/json.ts';
+import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn } from './probe.ts';
 

@@ -1,4 +1,4 @@
-import { memberOf, numberOf } from '../../../platform/json.ts';
+import { memberOf, numberOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { tpsReport } from './metrics.ts';
 import { idsOf, modelList } from './probe.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../platform/clock.ts';
-import { fetchBody } from '../../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../../platform/http/types.ts';
-import { listOf, memberOf, parseJson, textOf } from '../../../platform/json.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
 
 export interface EngineAddress {

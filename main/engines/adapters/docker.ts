@@ -1,4 +1,4 @@
-import { listOf } from '../../../platform/json.ts';
+import { listOf } from '../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn, modelList } from './probe.ts';
 

@@ -1,4 +1,4 @@
-import { memberOf, textOf } from '../../../platform/json.ts';
+import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
 import type { Ask } from './probe.ts';
 
