@@ -72,7 +72,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Model ID sent to this upstream. Empty: the one that the app asks for.',
     ),
     models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
-    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
+    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard.'),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
       `${prefix}_HEADERS`,

@@ -64,7 +64,7 @@ interface Walk {
   readonly asked: UpstreamId[];
   readonly left: UpstreamOutcome[];
   readonly local: {
-    /** Of its time-out. */
+    /** Of its timeout. */
     spentMs: number;
     backAt: number | null;
     hasReturned: boolean;
@@ -169,7 +169,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     else close(circuit);
   }
 
-  /** A time-out is slow too. */
+  /** A timeout is slow too. */
   function countFailure(
     circuit: Circuit,
     letIn: LetIn,
@@ -327,7 +327,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   };
 }
 
-/** A time-out, and an answer that had begun. */
+/** A timeout, and an answer that had begun. */
 function costsTime({ reason }: Verdict, met: Behaviour, { stream }: Ask): boolean {
   return reason === 'timeout' || (met === 'cut' && stream);
 }

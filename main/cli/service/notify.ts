@@ -10,7 +10,7 @@ interface ServiceNotifierDeps {
 
 /**
  * Tells systemd the state of the service (sd_notify(3)); does nothing if systemd did not start this process. Notifies
- * the watchdog twice per time-out while the event loop runs, as
+ * the watchdog twice per timeout while the event loop runs, as
  * sd_watchdog_enabled(3) advises.
  */
 export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps) {

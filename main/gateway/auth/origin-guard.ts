@@ -40,7 +40,7 @@ function originMessage(origin: string | undefined): string {
     return 'Pages of other sites may not call this gateway. Add the origin of the page to SWITCHYARD_ALLOWED_ORIGINS if it is yours.';
   }
   const shown = origin.slice(0, 100);
-  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the window's Settings.`;
+  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;
 }
 
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {

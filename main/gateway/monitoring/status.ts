@@ -131,7 +131,7 @@ function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string
 
 function defaultLabel(id: UpstreamId): string {
   if (id === 'local') return 'Local';
-  if (id === 'ondemand') return 'On demand';
+  if (id === 'ondemand') return 'On-demand GPU';
   return `Hosted ${id.slice('hosted_'.length).toUpperCase()}`;
 }
 

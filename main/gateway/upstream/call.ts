@@ -86,7 +86,7 @@ export interface UpstreamCall {
 
 /**
  * A call to `local`, with the caller's own `Authorization` and a model that the engine has.
- * `peers` is how many machines may be tried in turn; they share the time-out.
+ * `peers` is how many machines may be tried in turn; they share the timeout.
  */
 export function localCall(
   call: ChatCall,

@@ -171,7 +171,7 @@ function closeStalled(server: Server, connections: Connections, stalledMs: numbe
 
 /** Changes with each byte that the system took from the connection or gave to it. */
 function movedBytes(socket: Socket): string {
-  // Not documented, but the only place that shows the progress of one long write; Node's own time-outs read it.
+  // Not documented, but the only place that shows the progress of one long write; Node's own timeouts read it.
   const handle: unknown = Reflect.get(socket, '_handle');
   const queued = isObject(handle) ? handle['writeQueueSize'] : 0;
   return `${socket.bytesRead} ${socket.bytesWritten} ${socket.writableLength} ${String(queued)}`;
