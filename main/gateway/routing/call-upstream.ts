@@ -66,7 +66,7 @@ export interface AnsweredCall {
 
 export type CallOutcome =
   | AnsweredCall
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly turn: Turn; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
 /**
@@ -178,7 +178,7 @@ function givenUp(
   const { id } = turn.permits.own;
   if (!isRemoved(id, circuits))
     circuits.excludeAfter(id, failure, { model: turn.call.model, epoch });
-  return { kind: 'failed', failure };
+  return { kind: 'failed', turn, failure };
 }
 
 /** It did not start within its timeout; its polls were not recorded one by one. */
@@ -287,7 +287,7 @@ function conclude(
       attempt.end(seen);
       return seen;
     default:
-      return { kind: 'failed', failure: failureOf(seen, pending, attempt, deps) };
+      return { kind: 'failed', turn, failure: failureOf(seen, pending, attempt, deps) };
   }
 }
 
@@ -337,7 +337,7 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
 }
 
 function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
-  if (!('headers' in seen)) return seen;
+  if (!('headers' in seen) || secrets.texts.length === 0) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
   // An assembled answer may hold a key that none of its pieces held whole.
