@@ -146,6 +146,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
+    emptied: (id) => gateway.providerEmptied(id),
     removed: (id) => gateway.providerRemoved(id),
   });
   const gateway: Gateway = createGateway({

@@ -182,6 +182,15 @@ export const SETTINGS = {
       30_000,
       'Longest silence within an answer; then it counts as dropped.',
     ),
+    affinity: setting(
+      'AFFINITY',
+      kinds.oneOf({
+        auto: 'A conversation stays with the machine that has read it, unless another one would answer sooner.',
+        off: 'Speed and load alone decide.',
+      }),
+      'auto',
+      'Whether a conversation returns to the machine that has its prompt in the cache.',
+    ),
     healthChecks: setting(
       'HEALTH_CHECKS',
       kinds.flag,

@@ -307,13 +307,15 @@ interface ChangeHandlers {
   providerChanged(id: string): void;
   /** A provider or its engine is available again: the next request may probe it at once. */
   providerRecovered(id: string): void;
+  /** A provider's engine has lost the prompts in its cache. */
+  providerEmptied(id: string): void;
   /** A provider was removed: everything known about it is discarded. */
   providerRemoved(id: string): void;
 }
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
-  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  { circuits, latencies, predictions, prefixes, stats, warmup }: Monitor,
   {
     prefills,
     support,
@@ -350,10 +352,12 @@ function changeHandlers(
       // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
     },
+    providerEmptied: (id) => prefixes.forget(id),
     providerRemoved(id) {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
+      prefixes.forget(id);
       forgetSupport(id);
     },
   };

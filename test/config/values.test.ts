@@ -282,12 +282,14 @@ const KINDS: {
     allowed: /JSON object of header names and values/,
   },
   {
+    names: ['AFFINITY'],
+    good: [['off', 'off']],
+    bad: ['AUTO', 'on'],
+    allowed: /one of auto, off/,
+  },
+  {
     names: ['HEDGE'],
-    good: [
-      ['own', 'own'],
-      ['all', 'all'],
-      ['off', 'off'],
-    ],
+    good: [['all', 'all']],
     bad: ['OWN', 'none', 'own,all'],
     allowed: /one of own, all, off/,
   },

@@ -216,12 +216,13 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, warmup, logs, budgets, keyLimits } = monitor;
+    const { circuits, predictions, prefixes, warmup, logs, budgets, keyLimits } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
       circuits,
       predictions,
+      prefixes,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
       wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),

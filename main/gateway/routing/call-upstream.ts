@@ -24,6 +24,7 @@ import type { EndpointSupport } from './endpoint-support.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
 import type { Turn } from './step.ts';
 import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -34,6 +35,7 @@ export interface CallDeps {
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
   readonly engines: EngineActivity;
   readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;

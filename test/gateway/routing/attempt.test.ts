@@ -8,6 +8,7 @@ import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
+import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -78,6 +79,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     provider: MACHINE,
     model: 'm',
     promptBytes: LONG,
+    prefix: null,
+    fixedParts: [],
     mode: 'relay',
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
@@ -87,6 +90,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     clock,
     circuits,
     predictions,
+    prefixes: createPrefixes(clock),
   });
   clock.advance(5000);
   attempt.end({ kind: 'outrun' });
