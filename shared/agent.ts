@@ -26,6 +26,35 @@ export interface AgentEngine {
   readonly currentModel: string | null;
 }
 
+/** A model of one of this machine's engines; null is unknown. */
+export interface AgentModel {
+  readonly id: string;
+  /** The engine's kind. */
+  readonly engine: string;
+  readonly baseUrl: string;
+  /** In memory. */
+  readonly loaded: boolean | null;
+  /** When this agent first saw it loaded, in milliseconds since the epoch. */
+  readonly loadedAt: number | null;
+  readonly sizeBytes: number | null;
+  /** GPU memory that it takes. */
+  readonly vramBytes: number | null;
+  /** Tokens of prompt and answer together, as loaded. */
+  readonly contextLength: number | null;
+  /** Whether the engine can be told to load and unload it. */
+  readonly canUnload: boolean;
+}
+
+/** What is being done with the memory of this machine's engines. */
+export interface AgentMemory {
+  /** In every state but `kept` the machine takes no requests. */
+  readonly state: 'kept' | 'freeing' | 'freed' | 'loading' | 'unloading';
+  /** What is loaded again before requests return. */
+  readonly toLoad: readonly string[];
+  /** Why something stayed in memory, or could not be loaded again, for people. */
+  readonly problem: string | null;
+}
+
 /** One port of the agent. */
 export type AgentListener =
   | { readonly kind: 'listening'; readonly port: number }
@@ -68,6 +97,8 @@ export interface AgentView {
   readonly uptimeS: number;
   readonly owner: {
     readonly wish: AgentWish;
+    /** The owner has freed the memory; `untilMs` is null until told, otherwise milliseconds since the epoch. */
+    readonly freed: { readonly untilMs: number | null } | null;
     /** The settings of the rules. */
     readonly rules: Readonly<Record<AgentRule, boolean | number | null>>;
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
@@ -88,6 +119,9 @@ export interface AgentView {
   /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
+  /** Of all engines, loaded ones first. */
+  readonly models: readonly AgentModel[];
+  readonly memory: AgentMemory;
   /** The record as the next heartbeat will send it. */
   readonly record: AgentRecord;
   /** What is known of each GPU and from which source, for people. */

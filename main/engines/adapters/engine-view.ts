@@ -2,6 +2,7 @@
 export type EngineKind =
   | 'vllm'
   | 'llama.cpp'
+  | 'llama-swap'
   | 'ollama'
   | 'lmstudio'
   | 'sglang'

@@ -29,8 +29,13 @@ function stateOf({ entry }: EngineModel): string {
   return textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
 }
 
-/** A router must be told the model; only a loaded one is named, because a request would load it. */
+/**
+ * A router must be told the model, and would load one that is not loaded: one that has just been unloaded, too, which
+ * it lists as loaded for a moment longer.
+ */
 function routerQuery(models: readonly EngineModel[], [model]: readonly string[]): string {
   const isRouter = models.some(({ entry }) => memberOf(entry, 'status', 'value') !== undefined);
-  return isRouter && model !== undefined ? `?model=${encodeURIComponent(model)}` : '';
+  return isRouter && model !== undefined
+    ? `?model=${encodeURIComponent(model)}&autoload=false`
+    : '';
 }

@@ -217,8 +217,8 @@ test('a llama.cpp router is asked about a model that is loaded, and about none t
   const engine = await startEngine({
     '/health': ok({ status: 'ok' }),
     '/v1/models': ok({ data }),
-    '/props?model=b%2Fc': ok({ model_path: '/models/b.gguf' }),
-    '/metrics?model=b%2Fc': fixture('llama-cpp-metrics.txt'),
+    '/props?model=b%2Fc&autoload=false': ok({ model_path: '/models/b.gguf' }),
+    '/metrics?model=b%2Fc&autoload=false': fixture('llama-cpp-metrics.txt'),
   });
   const found = await look(engine);
   expect(found).toMatchObject({
