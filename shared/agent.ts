@@ -1,4 +1,5 @@
 import type { AgentRecord } from './provider.ts';
+import type { ModelUse } from '#shared/models.ts';
 import type { CheckName } from '#shared/checks.ts';
 
 /** The ports on which gateways look for agents; the second is used with host names and addresses. */
@@ -32,6 +33,7 @@ export interface AgentModel {
   /** The engine's kind. */
   readonly engine: string;
   readonly baseUrl: string;
+  readonly use: ModelUse | null;
   /** In memory. */
   readonly loaded: boolean | null;
   /** When this agent first saw it loaded, in milliseconds since the epoch. */

@@ -1,3 +1,4 @@
+import type { FetchResult } from '../platform/http/fetch-body.ts';
 import { detail, type Engine, MODELS_PATH } from './adapters/adapter.ts';
 import { dockerModelRunner } from './adapters/docker.ts';
 import type { EngineDetail, EngineKind } from './adapters/engine-view.ts';
@@ -58,6 +59,23 @@ export async function lookAt(
   const { ask, isExhausted } = createAsk(address, edges);
   const seen = await lookWith(ask, address, isPinned);
   return isExhausted() ? { kind: 'not_asked' } : seen;
+}
+
+/**
+ * What a fixed address tells beside its `list` of models: it is asked as the engine that it `was`, or, where that is
+ * unknown, as each that it may be. Null of one that is no known engine, or did not answer.
+ */
+export async function readEngine(
+  address: EngineAddress,
+  { was, list }: { readonly was: EngineKind | null; readonly list: FetchResult },
+  edges: AskEdges,
+): Promise<Found | null> {
+  const { ask } = createAsk(address, edges, [[MODELS_PATH, list]]);
+  const same = ENGINES.find(({ kind }) => kind === was);
+  const engine = same ?? (await engineAt(ask, likely(address, true)));
+  if (engine === null) return null;
+  const { kind, apiPath } = engine;
+  return { kind, apiPath, detail: await engine.read(ask) };
 }
 
 async function lookWith(ask: Ask, address: EngineAddress, isPinned: boolean): Promise<EngineLook> {

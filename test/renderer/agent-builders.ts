@@ -18,6 +18,7 @@ export function agentModel(over: Partial<AgentModel> = {}): AgentModel {
     id: 'qwen3-32b',
     engine: 'ollama',
     baseUrl: 'http://127.0.0.1:11434',
+    use: 'chat',
     loaded: true,
     loadedAt: NOW - 3_600_000,
     sizeBytes: null,

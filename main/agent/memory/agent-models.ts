@@ -7,28 +7,19 @@ export function agentModels(
   engines: readonly EngineView[],
   since: (engine: string, model: string) => number | null,
 ): readonly AgentModel[] {
-  const models = engines.flatMap((engine) => {
-    const loaded = engine.loaded ?? [];
-    const others = engine.models.filter((id) => !loaded.includes(id));
-    return [...loaded, ...others].map((id) => modelOf(engine, id, since));
-  });
+  const models = engines.flatMap(({ kind, baseUrl, facts }) =>
+    facts.map((fact): AgentModel => ({
+      id: fact.id,
+      engine: kind,
+      baseUrl,
+      use: fact.use,
+      loaded: fact.loaded,
+      loadedAt: since(baseUrl, fact.id),
+      sizeBytes: fact.size_bytes,
+      vramBytes: fact.vram_bytes ?? null,
+      contextLength: fact.context_length,
+      canUnload: controlOf(kind) !== null,
+    })),
+  );
   return models.toSorted((a, b) => Number(b.loaded ?? false) - Number(a.loaded ?? false));
-}
-
-function modelOf(
-  { kind, baseUrl, loaded }: EngineView,
-  id: string,
-  since: (engine: string, model: string) => number | null,
-): AgentModel {
-  return {
-    id,
-    engine: kind,
-    baseUrl,
-    loaded: loaded === null ? null : loaded.includes(id),
-    loadedAt: since(baseUrl, id),
-    sizeBytes: null,
-    vramBytes: null,
-    contextLength: null,
-    canUnload: controlOf(kind) !== null,
-  };
 }

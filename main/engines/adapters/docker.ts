@@ -1,4 +1,5 @@
-import { listOf } from '../../platform/json.ts';
+import type { ModelFacts } from '#shared/models.ts';
+import { listOf, memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn, modelList } from './probe.ts';
 
@@ -19,6 +20,17 @@ export const dockerModelRunner: Engine = {
     const list = await ask(LIST_PATH);
     const running = (await ask('/engines/ps')).json;
     const loaded = Array.isArray(running) ? idsIn(listOf(running), 'model_name') : null;
-    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null });
+    const said = new Map(listOf(running).flatMap(saidOf));
+    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null, said });
   },
 };
+
+/** A back end runs a model in one mode: `completion`, `embedding` or `reranking` (docker/model-runner, pkg/inference). */
+function saidOf(backEnd: unknown): readonly (readonly [string, Partial<ModelFacts>])[] {
+  const id = textOf(memberOf(backEnd, 'model_name'));
+  const mode = textOf(memberOf(backEnd, 'mode'));
+  if (id === null || mode === null) return [];
+  if (mode === 'completion') return [[id, { use: 'chat' }]];
+  if (mode === 'embedding') return [[id, { use: 'embedding' }]];
+  return mode === 'reranking' ? [[id, { use: 'rerank' }]] : [];
+}

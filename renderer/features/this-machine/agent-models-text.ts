@@ -16,9 +16,10 @@ const BYTES_PER_GB = 1e9;
 
 /** What is known of a model, in words; nothing where it is unknown. */
 export function modelDetail(model: AgentModel, nowMs: number): string {
-  const { engine, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
+  const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
   const parts = [
     engineName(engine),
+    use === null || use === 'chat' ? null : words.uses[use],
     loaded === true && loadedAt !== null
       ? words.loaded(formatAge(Math.max(0, nowMs - loadedAt)))
       : null,
