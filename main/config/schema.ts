@@ -282,6 +282,17 @@ export const SETTINGS = {
       false,
       'Take no requests until other programs have left the GPU alone for 30 s.',
     ),
+    freeMemory: setting(
+      'AGENT_FREE_MEMORY',
+      kinds.flag,
+      false,
+      'Also unload all models while one of these rules holds, except for the one about heat.',
+    ),
+    idleUnloadMin: optional(
+      'AGENT_IDLE_UNLOAD_MIN',
+      kinds.minutes,
+      'Unload models that nobody has used for so many minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
+    ),
   },
   gateway: {
     host: atStart(

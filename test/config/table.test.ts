@@ -75,6 +75,8 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_NOT_ON_BATTERY: false,
   AGENT_MAX_GPU_TEMPERATURE_C: null,
   AGENT_YIELD_TO_OTHERS: false,
+  AGENT_FREE_MEMORY: false,
+  AGENT_IDLE_UNLOAD_MIN: null,
   CURRENCY: 'USD',
   DATABASE_URL: null,
   POOL_ADDRESSES: [],
