@@ -170,7 +170,7 @@ function whyNot(facts: TrayFacts): string {
   const all = known(facts);
   const permitted = all.filter(({ condition }) => condition.kind !== 'zero-spend');
   const [first, ...rest] = permitted;
-  if (first === undefined) return 'only Local may in zero-spend mode, and there is none';
+  if (first === undefined) return '“Local only” is on, and Local is not set up';
   const others = rest.length === 0 ? '' : `, and ${rest.length} more cannot`;
   return `${displayName(first.report)} ${troubleIn(first.condition) ?? 'cannot serve'}${others}`;
 }

@@ -64,7 +64,7 @@ describe('the tray says in words what its icon says by shape', () => {
     ],
     [
       'broken',
-      'Nothing can answer: only Local may in zero-spend mode, and there is none',
+      'Nothing can answer: “Local only” is on, and Local is not set up',
       { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
   ])('%s: %s', (shape, line, scene) => {

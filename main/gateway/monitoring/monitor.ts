@@ -17,12 +17,7 @@ import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import {
-  circuitIdOf,
-  localModel,
-  type LocalTarget,
-  type RemoteUpstream,
-} from '../upstream/upstreams.ts';
+import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/limits.ts';
 import { pageOf } from '../usage/queries.ts';
@@ -32,7 +27,7 @@ import { createLatencies, createOutcomes, createStats } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { localStanding, probingIn } from './local-standing.ts';
+import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
 import { createSightings, type Proof, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 import { createTraffic } from './traffic.ts';
@@ -208,8 +203,7 @@ export function createChecks(
     pool() {
       const choice = pickLocal();
       if (choice.kind !== 'tier') return null;
-      const isAdmitted = (target: LocalTarget) =>
-        circuits.exclusionOf(circuitIdOf(target), localModel(target, null) ?? '') === null;
+      const isAdmitted = (target: LocalTarget) => machineExclusion(target, circuits) === null;
       return choice.targets.filter(isAdmitted).map((target) => {
         const id = circuitIdOf(target);
         return { id, health: circuits.at(id).breaker.health, proof: deps.proof(id) };
