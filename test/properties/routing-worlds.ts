@@ -189,7 +189,12 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    absence: () => null,
+    sightings: () => ({
+      view: () => mapUpstreams(() => ({ kind: 'untested' })),
+      watched() {},
+      excluded() {},
+    }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
