@@ -70,7 +70,7 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
-/** What an agent reports (docs/agent-protocol.md#heartbeat). Other fields are dropped. */
+/** What an agent reports (docs/reference/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z.object({
   chip: known(text),
   chip_family: known(text),
@@ -106,7 +106,7 @@ export const agentRecordSchema = z.object({
   uptime_s: count,
 });
 
-/** A provider as the registry lists it (docs/http-api.md#machines). */
+/** A provider as the registry lists it (docs/reference/http-api.md#machines). */
 export const providerSchema = z.strictObject({
   ...agentRecordSchema.omit({ uptime_s: true }).shape,
   id: z.string(),

@@ -9,7 +9,7 @@ export interface Setting<T> {
   readonly env: string;
   readonly kind: Kind<NonNullable<T>>;
   readonly fallback: T;
-  /** One plain sentence for the window and docs/configuration.md. */
+  /** One plain sentence for the window and docs/reference/configuration.md. */
   readonly meaning: string;
   /** Never shown or logged, and kept in secrets.json instead of settings.json. */
   readonly secret: boolean;

@@ -43,7 +43,7 @@ const UNUSED: AgentState = {
 };
 
 /**
- * Runs the verification checks of a registry (docs/agent-protocol.md) from this side, and the checks that they depend
+ * Runs the verification checks of a registry (docs/reference/agent-protocol.md) from this side, and the checks that they depend
  * on.
  */
 export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {

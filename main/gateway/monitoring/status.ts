@@ -57,7 +57,7 @@ interface StatusParts {
   readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
 }
 
-/** See docs/http-api.md#status-report. */
+/** See docs/reference/http-api.md#status-report. */
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
