@@ -62,7 +62,7 @@ export interface Called {
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
-/** See docs/understand/routing.md#what-falls-back. */
+/** See docs/reference/routing-rules.md#what-falls-back. */
 export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -181,7 +181,7 @@ const ABOUT_THE_REQUEST = [
   'moderation',
 ] as const satisfies readonly (Meaning & FailureReason)[];
 
-/** As in docs/understand/routing.md#what-falls-back; the first matching row decides. */
+/** As in docs/reference/routing-rules.md#what-falls-back; the first matching row decides. */
 const ROWS: readonly Row[] = [
   row(
     (seen) => means('quota')(seen) || (isAny(402)(seen) && !means('request_too_large')(seen)),
