@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelFactsSchema } from './models.ts';
 
 export * from './checks.ts';
 
@@ -80,6 +81,8 @@ export const agentRecordSchema = z.object({
   memory_bandwidth_gbs: known(z.number().nonnegative()),
   current_model: known(text),
   models: z.array(text),
+  /** What is known of them, in the order in which a name that it does not have goes to them; older agents send none. */
+  model_facts: z.array(modelFactsSchema).optional(),
   status: z.enum(AGENT_STATUSES),
   requests_served: count,
   tokens_generated: count,

@@ -168,7 +168,7 @@ export const SETTINGS = {
       'MODEL_ALIASES',
       kinds.aliases,
       [],
-      'Names for models, as in fast=llama-3.1-8b. Upstreams that have the model are asked first.',
+      'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Upstreams that have the model are asked first.',
     ),
     modelFallback: setting(
       'MODEL_FALLBACK',

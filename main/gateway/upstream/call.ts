@@ -172,7 +172,7 @@ function keyHeaders(
 
 /** The model that an engine is sent. */
 export function modelAt(target: LocalTarget, request: ChatRequest): string | null {
-  return request.endpoint.keepsModel ? request.model : localModel(target, request.model);
+  return request.endpoint.keepsModel ? request.model : localModel(target, request);
 }
 
 function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {

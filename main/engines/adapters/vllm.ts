@@ -1,4 +1,4 @@
-import { memberOf, textOf } from '../../../platform/json.ts';
+import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { idsOf, isOk, modelList } from './probe.ts';
 

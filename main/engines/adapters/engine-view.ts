@@ -1,3 +1,5 @@
+import type { ModelFacts } from '#shared/models.ts';
+
 /** `other` only if the owner has set the URL. */
 export type EngineKind =
   | 'vllm'
@@ -43,7 +45,10 @@ export interface EngineView {
   readonly models: readonly string[];
   /** Ids of the models in memory; null if the engine does not report them. */
   readonly loaded: readonly string[] | null;
+  /** The loaded model that answers chats; one that cannot where no other is loaded. */
   readonly currentModel: string | null;
+  /** What is known of each offered model. */
+  readonly facts: readonly ModelFacts[];
   /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
   readonly engineModel: string | null;
   readonly metrics: EngineMetrics | null;
@@ -56,6 +61,7 @@ export interface EngineDetail {
   readonly health: EngineHealth;
   readonly models: readonly string[];
   readonly loaded: readonly string[] | null;
+  readonly facts: readonly ModelFacts[];
   /** Hub id or path, as the engine reports it. */
   readonly location: string | null;
   readonly metrics: EngineMetrics | null;

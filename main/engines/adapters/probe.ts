@@ -1,7 +1,7 @@
-import type { Clock } from '../../../platform/clock.ts';
-import { fetchBody } from '../../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../../platform/http/types.ts';
-import { listOf, memberOf, parseJson, textOf } from '../../../platform/json.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
 
 export interface EngineAddress {
@@ -24,8 +24,16 @@ export interface EngineAnswer {
   readonly json: unknown;
 }
 
-/** Sends a GET to one engine; each path is requested once per round. */
-export type Ask = (path: string) => Promise<EngineAnswer>;
+/** Asks one engine. */
+export interface Ask {
+  /** A GET; each path is requested once per round. */
+  (path: string): Promise<EngineAnswer>;
+  /** A POST that changes nothing at the engine, asked once and remembered for the `version` of what it is about. */
+  readonly once: (path: string, body: unknown, version: string) => Promise<EngineAnswer>;
+}
+
+/** Answers that stay true from round to round. */
+export type EngineMemory = Map<string, Promise<EngineAnswer>>;
 
 interface Asking {
   readonly ask: Ask;
@@ -36,41 +44,43 @@ interface Asking {
 export interface AskEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
+  /** Left out where one round is all. */
+  readonly memory?: EngineMemory;
 }
 
 const TIMEOUT_MS = 1000;
 /** A large vLLM's metrics are some 300 kB. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** For one round of readings. Sends only GET: a POST may load a model. */
-export function createAsk(address: EngineAddress, edges: AskEdges): Asking {
+/** More models than any owner has. */
+const MAX_REMEMBERED = 2048;
+
+/** For one round of readings, of which some are `known` already. Sends GETs, and by `once` what is known to load no model. */
+export function createAsk(
+  address: EngineAddress,
+  edges: AskEdges,
+  known: Iterable<readonly [path: string, FetchResult]> = [],
+): Asking {
   const answers = new Map<string, Promise<EngineAnswer>>();
+  for (const [path, result] of known) answers.set(path, Promise.resolve(answerOf(result)));
   let isExhausted = false;
   const headers = ['accept', 'application/json, text/plain'];
   if (address.authorization !== null) headers.push('authorization', address.authorization);
 
-  async function fetchAnswer(path: string): Promise<EngineAnswer> {
+  async function fetchAnswer(path: string, json?: Buffer): Promise<EngineAnswer> {
     const result = await fetchBody(
       {
         origin: address.origin,
         path: address.basePath + path,
         headers,
+        ...(json === undefined ? {} : { json }),
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
       },
       edges,
     );
     if (result.kind === 'exhausted') isExhausted = true;
-    if (result.kind !== 'response') return { ...NO_ANSWER, isLate: result.kind === 'timed_out' };
-    const text = result.body.toString('utf8');
-    const server = result.headers['server'];
-    return {
-      status: result.status,
-      isLate: false,
-      server: typeof server === 'string' ? server : '',
-      text,
-      json: parseJson(text) ?? null,
-    };
+    return answerOf(result);
   }
 
   function ask(path: string): Promise<EngineAnswer> {
@@ -79,7 +89,36 @@ export function createAsk(address: EngineAddress, edges: AskEdges): Asking {
     return asked;
   }
 
-  return { ask, isExhausted: () => isExhausted };
+  const memory = edges.memory ?? new Map<string, Promise<EngineAnswer>>();
+
+  function once(path: string, body: unknown, version: string): Promise<EngineAnswer> {
+    const json = JSON.stringify(body);
+    const key = `${path} ${json} ${version}`;
+    const remembered = memory.get(key);
+    if (remembered !== undefined) return remembered;
+    if (memory.size >= MAX_REMEMBERED) memory.clear();
+    const asked = fetchAnswer(path, Buffer.from(json)).then((answer) => {
+      if (!isOk(answer)) memory.delete(key);
+      return answer;
+    });
+    memory.set(key, asked);
+    return asked;
+  }
+
+  return { ask: Object.assign(ask, { once }), isExhausted: () => isExhausted };
+}
+
+function answerOf(result: FetchResult): EngineAnswer {
+  if (result.kind !== 'response') return { ...NO_ANSWER, isLate: result.kind === 'timed_out' };
+  const text = result.body.toString('utf8');
+  const server = result.headers['server'];
+  return {
+    status: result.status,
+    isLate: false,
+    server: typeof server === 'string' ? server : '',
+    text,
+    json: parseJson(text) ?? null,
+  };
 }
 
 const NO_ANSWER: EngineAnswer = { status: 0, isLate: false, server: '', text: '', json: null };

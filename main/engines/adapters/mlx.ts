@@ -1,4 +1,4 @@
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { listOf, memberOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { type Ask, idsIn, idsOf, isOk, modelList } from './probe.ts';
 

@@ -1,4 +1,4 @@
-import { memberOf, numberOf } from '../../../platform/json.ts';
+import { memberOf, numberOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { tpsReport } from './metrics.ts';
 import { idsOf, modelList } from './probe.ts';
@@ -22,7 +22,10 @@ export const koboldCpp: Engine = {
       cacheUse: null,
       generatedTokens: null,
     };
+    const length = await ask('/api/extra/true_max_context_length');
+    const context_length = numberOf(memberOf(length.json, 'value'));
     return detail(await ask('/api/extra/version'), models, {
+      said: new Map(idsOf(models).map((id) => [id, { context_length }])),
       loaded: idsOf(models),
       location: models?.[0]?.id ?? null,
       metrics: json === null ? null : metrics,

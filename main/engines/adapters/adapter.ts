@@ -1,3 +1,6 @@
+import type { ModelFacts } from '#shared/models.ts';
+import { memberOf, numberOf } from '../../platform/json.ts';
+import { modelFacts } from '../model-facts.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
 import {
@@ -30,21 +33,42 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
   return models !== null && models.some(({ ownedBy }) => ownedBy === owner);
 }
 
-/** The details that most engines report; `given` overrides them. */
+/** What an engine said of its models, by id. */
+export type Said = ReadonlyMap<string, Partial<ModelFacts>>;
+
+/** The details that most engines report; `given` overrides them, and `said` adds to what is known of models. */
 export function detail(
   health: EngineAnswer,
   models: readonly EngineModel[] | null,
-  given: Partial<EngineDetail> = {},
+  {
+    said = new Map(),
+    ...given
+  }: Partial<Omit<EngineDetail, 'facts'>> & { readonly said?: Said } = {},
 ): EngineDetail {
+  const loaded = given.loaded ?? null;
+  const ids = [...new Set([...(given.models ?? idsOf(models)), ...(loaded ?? [])])];
+  const entries = new Map((models ?? []).map(({ id, entry }) => [id, entry]));
   return {
     health: healthOf(health),
     models: idsOf(models),
-    loaded: null,
+    loaded,
+    facts: ids.map((id) =>
+      modelFacts(id, {
+        loaded: loaded?.includes(id) ?? null,
+        context_length: listedLength(entries.get(id)),
+        ...said.get(id),
+      }),
+    ),
     location: null,
     metrics: null,
     decode: { kind: 'none' },
     ...given,
   };
+}
+
+/** vLLM and SGLang list the length that they serve. */
+function listedLength(entry: unknown): number | null {
+  return numberOf(memberOf(entry, 'max_model_len'));
 }
 
 /** Empty if metrics are switched off. */

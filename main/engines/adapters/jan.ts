@@ -1,4 +1,4 @@
-import { memberOf, textOf } from '../../../platform/json.ts';
+import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { type Ask, idsOf, modelList } from './probe.ts';
 

@@ -1,4 +1,4 @@
-import { memberOf, textOf } from '../../../platform/json.ts';
+import { memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
 import type { Ask } from './probe.ts';
 
@@ -20,7 +20,15 @@ export const tgi: Engine = {
     const id = await modelId(ask);
     const models = id === null ? [] : [id];
     const metrics = await metricsOf(ask, 'tgi');
-    return detail(await ask('/health'), null, { models, loaded: models, location: id, ...metrics });
+    const context_length = numberOf(memberOf((await ask('/info')).json, 'max_total_tokens'));
+    const said = new Map(models.map((model) => [model, { context_length }]));
+    return detail(await ask('/health'), null, {
+      models,
+      loaded: models,
+      location: id,
+      said,
+      ...metrics,
+    });
   },
 };
 
