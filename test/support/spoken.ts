@@ -144,6 +144,6 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
 /** Whoever sends the answer writes down that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
-  if (end.kind === 'answered') end.attempt.answering(end.seen.contentAt);
+  if (end.kind === 'answered') end.answer.attempt.answering(end.answer.seen.contentAt);
   return end;
 }

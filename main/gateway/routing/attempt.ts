@@ -4,6 +4,7 @@ import type { Tokens } from '#shared/usage.ts';
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Permit, type Result } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
+import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
@@ -53,6 +54,9 @@ type Judged = Pick<AttemptEnd, 'reason'> &
     readonly isPools: boolean;
   };
 
+/** A call that was sent. */
+type Pending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
+
 /**
  * A call from its sending to its one end, which is recorded in the circuits and the predictions first; then the
  * observer is notified. Later ends are ignored.
@@ -60,16 +64,18 @@ type Judged = Pick<AttemptEnd, 'reason'> &
 export class Attempt {
   readonly target: AttemptTarget;
   readonly observer: AttemptObserver;
+  /** Null if no engine's silence is watched. */
+  readonly engineCall: EngineCall | null;
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
-  readonly #engineCall: EngineCall | null;
   readonly #deps: AttemptDeps;
   /** For all of the prompt, as its cache may be gone; null for hosted upstreams, and below the samples that it needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt: number;
-  #wasPolled = false;
-  #hasLeft: () => boolean;
+  #wasSentAgain = false;
+  /** Null once the answer is being sent. */
+  #pending: Pending | null;
   #hasEnded = false;
   #tokens: Tokens | null = null;
   /** Not sampled yet, until the answer tells how much of the prompt was read. */
@@ -80,22 +86,19 @@ export class Attempt {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
-      /** In clock ticks. */
-      readonly sentAt: number;
-      /** Null if no engine's silence is watched. */
       readonly engineCall: EngineCall | null;
-      /** False while it is certain that the upstream knows nothing of the call. */
-      readonly hasLeft: () => boolean;
+      readonly pending: Pending;
     },
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall, hasLeft, sentAt } = start;
+    const { target, permits, cause, engineCall, pending } = start;
+    const { sentAt } = pending;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
-    this.#engineCall = engineCall;
-    this.#hasLeft = hasLeft;
+    this.engineCall = engineCall;
+    this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
     const isLocal = target.upstream === 'local';
@@ -123,19 +126,18 @@ export class Attempt {
     return this.#permits.own.id;
   }
 
-  /** Called once more, as it is still starting. */
-  polled(sentAt: number, hasLeft: () => boolean): void {
-    this.#hasLeft = hasLeft;
-    this.#calledAt = sentAt;
-    this.#wasPolled = true;
-    this.observer.polled();
+  /** Sent once more: changed, as the upstream asked for it, or because it is still starting. */
+  sentAgain(pending: Pending): void {
+    this.#pending = pending;
+    this.#calledAt = pending.sentAt;
+    this.#wasSentAgain = true;
   }
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
-    this.#engineCall?.content();
+    this.engineCall?.content();
     // The request must not stay in memory for as long as the answer goes on.
-    this.#hasLeft = () => true;
+    this.#pending = null;
     this.observer.answering(contentAt);
     const { prefix } = this.target;
     if (prefix !== null && !isRemoved(this.id, this.#deps.circuits))
@@ -152,7 +154,7 @@ export class Attempt {
     if (this.#hasEnded) return;
     const { result, isPools, ...judged } = this.#judge(end);
     this.#hasEnded = true;
-    this.#engineCall?.ended();
+    this.engineCall?.ended();
     this.#learn();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
@@ -244,7 +246,7 @@ export class Attempt {
   }
 
   #isRecalled(): boolean {
-    return !this.#wasPolled && !this.#hasLeft();
+    return !this.#wasSentAgain && this.#pending?.hasLeft() === false;
   }
 
   #firstContent(ttftMs: number): void {

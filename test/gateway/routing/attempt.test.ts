@@ -85,8 +85,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
   const permits = { own, pool: null };
-  const sent = { engineCall: null, sentAt: clock.ticks(), hasLeft: () => true };
-  const attempt = new Attempt({ target, permits, cause, ...sent }, observer, {
+  const pending = { sentAt: clock.ticks(), hasLeft: () => true };
+  const attempt = new Attempt({ target, permits, cause, engineCall: null, pending }, observer, {
     clock,
     circuits,
     predictions,

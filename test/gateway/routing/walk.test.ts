@@ -125,7 +125,7 @@ const situation: fc.Arbitrary<Situation> = fc.record({
 });
 
 test('property: every upstream that admits is called once: local first, or last where it is slow and another admits', () => {
-  const law = fc.property(situation, (given) => {
+  const property = fc.property(situation, (given) => {
     const others = UPSTREAM_IDS.filter(
       (id) => id !== 'local' && given.states[id] === 'well' && !given.zeroSpend,
     );
@@ -136,11 +136,11 @@ test('property: every upstream that admits is called once: local first, or last 
     const failed = walk.outcomes(null).filter(({ kind }) => kind === 'failed');
     expect(failed.map(({ upstream }) => upstream)).toEqual(called);
   });
-  fc.assert(law, { numRuns: 500 });
+  fc.assert(property, { numRuns: 500 });
 });
 
 test('property: a hedged call goes only to upstreams that are well and allowed, in routing order, each once', () => {
-  const law = fc.property(situation, (given) => {
+  const property = fc.property(situation, (given) => {
     const walk = walkFor({ ...given, isSlow: false });
     walk.next();
     const hedged: UpstreamId[] = [];
@@ -150,7 +150,7 @@ test('property: a hedged call goes only to upstreams that are well and allowed, 
     const well = UPSTREAM_IDS.filter((id) => id !== 'local' && given.states[id] === 'well');
     expect(hedged).toEqual(given.zeroSpend ? [] : well);
   });
-  fc.assert(law, { numRuns: 300 });
+  fc.assert(property, { numRuns: 300 });
 });
 
 test('an upstream that may not be hedged to is passed over, and called in its turn', () => {
