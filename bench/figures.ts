@@ -1,6 +1,6 @@
 /**
  * `npm run figures`: takes what the last runs of the bench have brought to docs/figures/, and writes the tables and
- * pictures of docs/performance.md from there.
+ * pictures of docs/understand/performance.md from there.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -10,7 +10,7 @@ import { picture, THEMES, type Line, type Theme } from './draw.ts';
 import { AXES, type AxisName, type GrowthFigures, type Point } from './growth.ts';
 import { boundRows, whole, type Report, type Rows } from './report.ts';
 
-/** The parts that docs/performance.md shows. */
+/** The parts that docs/understand/performance.md shows. */
 const KEPT = ['relay', 'growth', 'start', 'pool'] as const;
 export type KeptName = (typeof KEPT)[number];
 
@@ -28,7 +28,7 @@ interface Result {
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCS = join(ROOT, 'docs');
-const PAGE = join(DOCS, 'performance.md');
+const PAGE = join(DOCS, 'understand/performance.md');
 const lastRun = (name: KeptName) => join(ROOT, '.cache/bench', `${name}.json`);
 const shownRun = (name: KeptName) => join(DOCS, 'figures', `${name}.json`);
 const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as Result;
@@ -75,11 +75,11 @@ const pictureName = (name: AxisName, theme: Theme) => `images/growth-${name}-${t
 const pictureText = (name: AxisName) => `**${AXES[name].title}**
 
 <picture>
-  <source media="(prefers-color-scheme: dark)" srcset="${pictureName(name, 'dark')}">
-  <img alt="${AXES[name].title}: CPU, memory and event loop delay as curves" src="${pictureName(name, 'light')}" width="860">
+  <source media="(prefers-color-scheme: dark)" srcset="../${pictureName(name, 'dark')}">
+  <img alt="${AXES[name].title}: CPU, memory and event loop delay as curves" src="../${pictureName(name, 'light')}" width="860">
 </picture>`;
 
-/** docs/performance.md as it should be. */
+/** docs/understand/performance.md as it should be. */
 export async function performancePage(): Promise<string> {
   let page = readFileSync(PAGE, 'utf8');
   for (const name of KEPT) {

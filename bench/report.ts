@@ -1,6 +1,6 @@
 import { median, quantile } from './kit/numbers.ts';
 
-/** One promise about speed, held against what was measured (docs/performance.md). */
+/** One promise about speed, held against what was measured (docs/understand/performance.md). */
 export interface Bound {
   readonly what: string;
   readonly unit: '×' | ' ms' | ' MB' | ' KB' | ' %';

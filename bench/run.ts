@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the gateway beside *bare* (node:http in, an undici.Pool out) and other proxies, in front of one
  * fake upstream, as ratios of one run; then the other protocols beside chat completions; then the registry with ten
- * thousand machines. docs/performance.md lists the flags that measure something else.
+ * thousand machines. docs/understand/performance.md lists the flags that measure something else.
  * Ends with 0 where all bounds hold, with 1 where one is broken, and with 2 where it could not measure. A missed aim
  * is said, and changes nothing.
  */
@@ -29,7 +29,7 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 interface Part {
   readonly limitMs: number;
   readonly run: (children: Children, directory: string, word: string) => Promise<Report>;
-  /** As what docs/performance.md shows it; a run of one size of several is not kept. */
+  /** As what docs/understand/performance.md shows it; a run of one size of several is not kept. */
   readonly keptAs?: KeptName;
 }
 

@@ -9,9 +9,9 @@ import {
 } from '../main/cli/command.ts';
 import { COMMANDS } from '../main/cli/table.ts';
 
-export const CLI_PAGE = join(import.meta.dirname, '../docs/cli.md');
+export const CLI_PAGE = join(import.meta.dirname, '../docs/reference/cli.md');
 
-/** docs/cli.md as it should be. */
+/** docs/reference/cli.md as it should be. */
 export async function cliPage(): Promise<string> {
   const commands = COMMANDS.map(commandRow).join('\n');
   const codes = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);

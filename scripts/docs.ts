@@ -5,9 +5,9 @@ import { format, resolveConfig } from 'prettier';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
 import { CLI_PAGE, cliPage } from './cli-page.ts';
 
-// `npm run docs`: writes docs/configuration.md and docs/cli.md from the tables of settings and commands.
+// `npm run docs`: writes docs/reference/configuration.md and docs/reference/cli.md from the tables of settings and commands.
 
-const PAGE = join(import.meta.dirname, '../docs/configuration.md');
+const PAGE = join(import.meta.dirname, '../docs/reference/configuration.md');
 
 /** Where a section begins its own heading; sections that only differ in their prefix share one. */
 const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] = [
@@ -20,7 +20,7 @@ const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] =
   ['Gateway', 'gateway'],
 ];
 
-/** docs/configuration.md as it should be. */
+/** docs/reference/configuration.md as it should be. */
 export async function configurationPage(): Promise<string> {
   const listed = SECTIONS.flatMap(([, ...sections]) => sections);
   const missing = ENTRIES.find(({ section }) => !listed.includes(section));
@@ -46,15 +46,15 @@ wins:
 A value that is not allowed never becomes a default: the start names the variable, the value and what is
 allowed, and ends. A file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with
 a warning. Changes made in the window apply to the next request, except where the tables say "restart". What the
-values for continuing an answer, hedging and resuming do is in [routing.md](routing.md).
+values for continuing an answer, hedging and resuming do is in [routing.md](../understand/routing.md).
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on
 macOS, \`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`)
 elsewhere.
 
 <picture>
-  <source media="(prefers-color-scheme: dark)" srcset="images/settings-dark.png">
-  <img alt="The settings in the window, with the section Local open" src="images/settings-light.png" width="860">
+  <source media="(prefers-color-scheme: dark)" srcset="../images/settings-dark.png">
+  <img alt="The settings in the window, with the section Local open" src="../images/settings-light.png" width="860">
 </picture>
 
 From the command line, while Switchyard runs (in a checkout \`npm run switchyard -- get\`, and so on):

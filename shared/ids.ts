@@ -11,7 +11,7 @@ export function isUpstreamId(id: string): id is UpstreamId {
   return (UPSTREAM_IDS as readonly string[]).includes(id);
 }
 
-/** docs/agent-protocol.md#identity */
+/** docs/reference/agent-protocol.md#identity */
 export const PROVIDER_PREFIX = 'prv_';
 
 /** A map with one entry per upstream. */

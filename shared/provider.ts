@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { modelFactsSchema } from './models.ts';
 
 export * from './checks.ts';
 
@@ -69,7 +70,7 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
-/** What an agent reports (docs/agent-protocol.md#heartbeat). Other fields are dropped. */
+/** What an agent reports (docs/reference/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z.object({
   chip: known(text),
   chip_family: known(text),
@@ -80,6 +81,8 @@ export const agentRecordSchema = z.object({
   memory_bandwidth_gbs: known(z.number().nonnegative()),
   current_model: known(text),
   models: z.array(text),
+  /** What is known of them, in the order in which a name that it does not have goes to them; older agents send none. */
+  model_facts: z.array(modelFactsSchema).optional(),
   status: z.enum(AGENT_STATUSES),
   requests_served: count,
   tokens_generated: count,
@@ -103,7 +106,7 @@ export const agentRecordSchema = z.object({
   uptime_s: count,
 });
 
-/** A provider as the registry lists it (docs/http-api.md#machines). */
+/** A provider as the registry lists it (docs/reference/http-api.md#machines). */
 export const providerSchema = z.strictObject({
   ...agentRecordSchema.omit({ uptime_s: true }).shape,
   id: z.string(),

@@ -108,7 +108,7 @@ const totals = {
   tokens: count,
 };
 
-/** The gateways that share a database, as this one knows them (docs/pool.md). */
+/** The gateways that share a database, as this one knows them (docs/guides/pool.md). */
 const poolSchema = z.strictObject({
   /** This gateway. */
   gateway: z.string(),
@@ -140,7 +140,7 @@ const poolSchema = z.strictObject({
   ),
 });
 
-/** The status report (docs/http-api.md#status-report), strict: no field may be missing or added. */
+/** The status report (docs/reference/http-api.md#status-report), strict: no field may be missing or added. */
 export const statusReportSchema = z.strictObject({
   ok: z.boolean(),
   timestamp,

@@ -94,11 +94,11 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
 
 /** The parts of a record whose change is worth an extra heartbeat; excludes what changes all the time. */
 function reportedParts(record: AgentRecord): string {
-  const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
+  const { status, engine_health, models, model_facts, current_model, gpu, host } = record;
   return JSON.stringify([
     // Every request starts and ends a "serving".
     status === 'serving' ? 'idle' : status,
-    [engine_health, models, current_model, engine_model],
+    [engine_health, models, model_facts, current_model, record.engine_model],
     [gpu.count, record.chip, host.tailnet_hostname, record.tailnet_ip],
     [record.agent_url, record.region],
   ]);

@@ -1,7 +1,8 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
-import type { EngineView } from './engines/adapters/engine-view.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import { byPreference } from '../engines/preference.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -27,9 +28,10 @@ export function agentRecord(
   engine: EngineView | null,
   state: AgentState,
 ): AgentRecord {
+  const gpus = gpuPart(telemetry);
   return {
-    ...gpuPart(telemetry),
-    ...enginePart(engine, state),
+    ...gpus,
+    ...enginePart(engine, state, gpus.memory_gb),
     cpu_cores: telemetry.cores,
     machine_model: shortText(telemetry.machineModel),
     status: statusOf(engine, state),
@@ -90,10 +92,17 @@ function gpuPart(telemetry: Telemetry) {
   };
 }
 
-function enginePart(engine: EngineView | null, { lastModel, decodeTps }: AgentState) {
+function enginePart(
+  engine: EngineView | null,
+  { lastModel, decodeTps }: AgentState,
+  memoryGb: number | null,
+) {
+  const memoryBytes = memoryGb === null ? null : memoryGb * BYTES_PER_GB;
+  const preferred = byPreference(engine?.facts ?? [], { lastUsed: lastModel, memoryBytes });
   return {
-    current_model: currentModel(engine, lastModel),
+    current_model: preferred[0]?.id ?? null,
     models: [...(engine?.models ?? [])],
+    model_facts: preferred.map((model) => ({ ...model })),
     decode_tps: decodeTps ?? engine?.decodeTps ?? null,
     engine_health: engine?.health ?? { status: 'no engine found', code: 0 },
     engine_model: shortText(engine?.engineModel ?? null),
@@ -113,15 +122,6 @@ function statusOf(
   if (mode === 'paused' || mode === 'draining') return mode;
   if (engine?.health.status !== 'ok') return 'degraded';
   return inFlight > 0 || (engine.metrics?.running ?? 0) > 0 ? 'serving' : 'idle';
-}
-
-/** The loaded model, otherwise the last used one, otherwise the first available. */
-function currentModel(engine: EngineView | null, lastModel: string | null): string | null {
-  if (engine === null) return null;
-  const isOffered = lastModel !== null && engine.models.includes(lastModel);
-  const isLoaded = lastModel !== null && (engine.loaded?.includes(lastModel) ?? false);
-  if (isLoaded) return lastModel;
-  return engine.currentModel ?? (isOffered ? lastModel : null) ?? engine.models[0] ?? null;
 }
 
 function factsOf({ name, memoryTotalMb, gpuCores, computeCapability }: GpuDevice) {

@@ -63,13 +63,13 @@ async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer>
   const line = textAt(json, 'line');
   const parsed = line === null ? null : parseJoinLine(line);
   if (line !== null && parsed === null)
-    return badField('line', 'must be the whole line that "Add a machine" shows on a gateway');
+    return badField('line', 'must be the whole command that "Add a machine" shows on a gateway');
   const url = parsed?.url ?? textAt(json, 'url');
   const token = parsed?.token ?? textAt(json, 'token');
   if (url === null || !isHttpUrl(url))
     return badField('url', 'must be the address of a gateway, with http or https');
   if (token === null || !/^[0-9a-f]{64}$/.test(token))
-    return badField('token', 'must be the 64 hexadecimal digits of the join line');
+    return badField('token', 'must be the 64 hexadecimal digits of the join command');
   const joined = await agent.join({ url, others: parsed?.others ?? [], token });
   if (joined.kind === 'joined')
     return answered({ id: agent.view().id, url: joined.url, warning: joined.warning });

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentView, AgentWish } from '#shared/agent.ts';
+import type { AgentView, AgentWish, GpuFigures } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
@@ -22,6 +22,7 @@ import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
 import { controlToken } from '../platform/secrets.ts';
@@ -102,7 +103,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const { clock, random, log } = edges;
   const { opened, attach, usage } = await openStores(loaded.config, dataDirectory, edges);
   const http = createHttpClient(clientEdges(edges));
-  const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
+  const memoryAt = (baseUrl: string) =>
+    isOnThisMachine(baseUrl) ? gpuMemory(machine.gpus()) : null;
+  const engine = createFixedEngine({ http, clock, memoryAt }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
@@ -203,14 +206,23 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
 function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
-): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal'> {
+): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
   return {
     pickLocal() {
       const target = engine.target();
       return target === null ? pick() : { kind: 'target', target };
     },
     identifyLocal: (failedAt) => engine.identified(failedAt),
+    localUsed: (model) => engine.used(model),
   };
+}
+
+const isOnThisMachine = (baseUrl: string) => isLoopbackHost(new URL(baseUrl).hostname);
+
+/** In bytes; null while no GPU is known. */
+function gpuMemory(gpus: readonly GpuFigures[]): number | null {
+  const totalMb = gpus.reduce((sum, { memory_total_mb: mb }) => sum + (mb ?? 0), 0);
+  return totalMb === 0 ? null : totalMb * 1024 * 1024;
 }
 
 /** After sleep, old findings and connections may be stale. */

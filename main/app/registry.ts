@@ -158,7 +158,7 @@ function hasRecovered(news: VerifierNews, provider: Provider | null): boolean {
 const REASONS = { none: 'not_configured', paused: 'paused', expected: 'no_provider' } as const;
 
 function localTarget(target: Target): LocalTarget {
-  const { id, address, gatewayToken, models, currentModel, ownedBy } = target;
+  const { id, address, gatewayToken, models, currentModel, facts, ownedBy } = target;
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
@@ -166,6 +166,7 @@ function localTarget(target: Target): LocalTarget {
     models: currentModel === null ? others : [currentModel, ...others],
     ownedBy,
     gatewayToken,
+    ...(facts === null ? {} : { facts }),
   };
 }
 

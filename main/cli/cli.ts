@@ -10,7 +10,7 @@ const DEFAULT_COMMAND = 'start';
 const GLOBAL_HELP: readonly string[] = ['--help', '-h'];
 const GLOBAL_VERSION: readonly string[] = ['--version', '-v'];
 
-/** Sets the exit code (docs/cli.md#exit-codes). */
+/** Sets the exit code (docs/reference/cli.md#exit-codes). */
 export async function runCli(args: readonly string[]): Promise<void> {
   const parsed = parse(args);
   ignoreClosedOutput(parsed.kind === 'run' && parsed.command.name === DEFAULT_COMMAND);

@@ -1,4 +1,4 @@
-/** One command of the table, from which help, completion, suggestions and docs/cli.md are made. */
+/** One command of the table, from which help, completion, suggestions and docs/reference/cli.md are made. */
 export interface Command {
   readonly name: string;
   /** One sentence. */
@@ -64,7 +64,7 @@ export function optionText({ name, short, value }: Option): string {
   return value === undefined ? names : `${names} <${value}>`;
 }
 
-/** Exit codes (docs/cli.md#exit-codes). */
+/** Exit codes (docs/reference/cli.md#exit-codes). */
 export const EXIT = { done: 0, failed: 1, usage: 2, notRunning: 3 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

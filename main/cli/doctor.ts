@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { pinnedAddress } from '../agent/engines/detect.ts';
+import { pinnedAddress } from '../agent/engines/place.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { savedIdentity } from '../agent/storage/identity.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';

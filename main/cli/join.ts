@@ -116,7 +116,7 @@ function usageError(why: string): Plan {
 const BAD_URL =
   'The address of the gateway cannot be used: write it like http://192.168.1.10:47900, with http or https and without a path.';
 const BAD_TOKEN =
-  'The token must be 64 hex digits: copy the whole line from the gateway ("Add a machine").';
+  'The token must be 64 hex digits: copy the whole command from the gateway ("Add a machine").';
 const FIXED_URL =
   'SWITCHYARD_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
 const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
@@ -239,7 +239,10 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   });
   if (failure !== null) {
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
-    return { kind: 'failed', lines: [happened, 'Fix that, then join again with a new line.'] };
+    return {
+      kind: 'failed',
+      lines: [happened, 'Fix that, then join again with a new join command.'],
+    };
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   const all = [...notes, ...writeAgentHost(agentHost, directory)];

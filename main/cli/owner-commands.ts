@@ -77,7 +77,7 @@ const NOT_JOINED = 'This machine has not joined another gateway.';
 const left = (url: string) =>
   answer(
     { left: url },
-    `Left ${url}. To remove this machine from its list, use "Remove" in its window.`,
+    `Left ${url}. To remove this machine from its list, use "Remove" in its dashboard.`,
   );
 
 /** Closes the circuit of an upstream or a machine. */

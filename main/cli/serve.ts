@@ -104,8 +104,8 @@ function logOutput(log: Log): UserOutput {
 
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Switchyard is running. Base URL for your apps: ${baseUrl}`);
-  print(`Window: ${host.controlLink()}`);
-  print('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
+  print(`Dashboard: ${host.controlLink()}`);
+  print('  (this sign-in link works once, within 10 minutes; "switchyard open" makes a new one)');
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
@@ -120,8 +120,8 @@ function hasUpstream({ agent }: Config, { upstreams, local }: StatusReport): boo
 
 function nextSteps(isAgentOn: boolean): string {
   const first = isAgentOn
-    ? 'Nothing is configured yet. An engine on this machine is found automatically and, if there is a GPU, serves within seconds.\nFor anything else, open the window: it sets up engines and APIs, and tests them. Or set one of these and start again:'
-    : 'Nothing is configured yet. Open the window: it sets up engines and APIs, and tests them. Or set one of these and start again:';
+    ? 'Nothing is configured yet. An engine on this machine is found automatically and, if there is a GPU, serves within seconds.\nFor anything else, open the dashboard: it sets up engines and APIs, and tests them. Or set one of these and start again:'
+    : 'Nothing is configured yet. Open the dashboard: it sets up engines and APIs, and tests them. Or set one of these and start again:';
   return `
 ${first}
   SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)

@@ -17,7 +17,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'start',
     summary: 'Run the gateway in this terminal, until a signal stops it.',
-    details: 'It serves the window too; "switchyard open" shows it. Running requests may finish.',
+    details:
+      'It also serves the dashboard; "switchyard open" opens it. When the gateway stops, running requests may finish.',
     isText: true,
     run: async (input) => (await import('./serve.ts')).start(input),
   },
@@ -29,8 +30,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'open',
-    summary: 'Show the window in the browser, with control.',
-    details: 'The link gives control once, for 10 minutes. It is also printed.',
+    summary: 'Open the dashboard in your browser, signed in.',
+    details: 'Prints a sign-in link that works once and expires in 10 minutes.',
     options: [{ name: 'print', summary: 'Only print the link.' }],
     run: openWindow,
   },
@@ -38,7 +39,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'chat',
     summary: 'Send one message and print the answer as it arrives.',
     details:
-      'Standard error shows the route: who answered, how fast, and who was passed over and why. Without a message, standard input is read.',
+      'Standard error shows the route: which upstream answered, how fast, and which were skipped and why. Without a message, standard input is read.',
     arguments: [{ name: 'message', times: 'any' }],
     options: [{ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }],
     run: chat,
@@ -64,7 +65,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'get',
-    summary: 'Print the settings, those of a section, or one.',
+    summary: 'Print all settings, one section, or one setting.',
     arguments: [{ name: 'path', times: 'optional', known: [...SECTIONS, ...PATHS] }],
     run: getSettings,
   },
@@ -103,7 +104,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'join',
-    summary: 'Let another gateway use this machine; its window shows the line to run.',
+    summary:
+      'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
     details: 'Separate the addresses of several gateways of one pool with commas.',
     arguments: [{ name: 'url' }, { name: 'token' }],
     options: [{ name: 'yes', summary: 'Continue over plain HTTP without asking.' }],

@@ -3,7 +3,7 @@ import { OTHER_REGISTRIES, POOL_SETTINGS } from './pool-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, oneOf, optional, setting, type Setting } from './setting-types.ts';
 
-/** How an upstream can be asked to continue a partial answer; docs/routing.md#after-a-cut. */
+/** How an upstream can be asked to continue a partial answer; docs/understand/routing.md#after-a-cut. */
 const PREFILL = oneOf({
   auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
   none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
@@ -12,7 +12,7 @@ const PREFILL = oneOf({
   prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
 });
 
-/** Which protocols an upstream speaks beside chat completions; docs/http-api.md#endpoints. */
+/** Which protocols an upstream speaks beside chat completions; docs/reference/http-api.md#endpoints. */
 const PROTOCOLS = oneOf({
   auto: 'Tried first; if it lacks the endpoint, chat completions are used for the next ten minutes.',
   native: 'It serves both itself.',
@@ -72,7 +72,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Model ID sent to this upstream. Empty: the one that the app asks for.',
     ),
     models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
-    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
+    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard.'),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
       `${prefix}_HEADERS`,
@@ -127,13 +127,13 @@ const UPSTREAM_SETTINGS = {
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-/** docs/routing.md#models. */
+/** docs/understand/routing.md#models. */
 const MODEL_FALLBACK = oneOf({
   any: 'Another upstream answers with the model that it has.',
   same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
 });
 
-/** Every setting, once: types, errors, `--help`, docs/configuration.md and the window come from here. */
+/** Every setting, once: types, errors, `--help`, docs/reference/configuration.md and the window come from here. */
 export const SETTINGS = {
   ...UPSTREAM_SETTINGS,
   circuit: {
@@ -168,7 +168,7 @@ export const SETTINGS = {
       'MODEL_ALIASES',
       kinds.aliases,
       [],
-      'Names for models, as in fast=llama-3.1-8b. Upstreams that have the model are asked first.',
+      'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Upstreams that have the model are asked first.',
     ),
     modelFallback: setting(
       'MODEL_FALLBACK',

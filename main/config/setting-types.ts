@@ -9,7 +9,7 @@ export interface Setting<T> {
   readonly env: string;
   readonly kind: Kind<NonNullable<T>>;
   readonly fallback: T;
-  /** One plain sentence for the window and docs/configuration.md. */
+  /** One plain sentence for the window and docs/reference/configuration.md. */
   readonly meaning: string;
   /** Never shown or logged, and kept in secrets.json instead of settings.json. */
   readonly secret: boolean;
@@ -178,12 +178,17 @@ export const models: Kind<readonly string[]> = {
 export const aliases: Kind<readonly string[]> = {
   name: 'list',
   schema: z
-    .array(z.string().regex(new RegExp(`^${MODEL}=${MODEL}$`)))
+    .array(
+      z
+        .string()
+        .regex(new RegExp(`^${MODEL}=${MODEL}$`))
+        .regex(/^[^=]+=[^*]+$/),
+    )
     .max(200)
     .refine((pairs) => new Set(pairs.map((pair) => pair.split('=')[0])).size === pairs.length),
   fromText: asList,
   allowed:
-    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,smart=gpt-4o',
+    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,gpt-*=qwen3-30b; * in a name is any text',
 };
 
 export const origins: Kind<readonly string[]> = {

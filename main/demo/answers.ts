@@ -58,7 +58,7 @@ export function cannedAnswer(id: UpstreamId): string {
   return (
     `This is canned text from the demo upstream "${id}": no model ran. ` +
     'It came through the same router, breaker counts and relay that a real engine would. ' +
-    'Break this upstream in the window, or type "break ' +
+    'Break this upstream in the dashboard, or type "break ' +
     id +
     '" where the demo runs, and ask again to watch another one take over.'
   );

@@ -42,8 +42,8 @@ function banner(where: {
 Switchyard demo: the real gateway over five demo upstreams on loopback sockets.
 Every answer is canned text, made by no model; nothing leaves this machine.
 
-Window   ${where.link}
-Base URL ${where.baseUrl}
+Dashboard ${where.link}
+Base URL  ${where.baseUrl}
 
 Try, in another terminal:
 
@@ -62,7 +62,7 @@ curl -i ${where.baseUrl}/responses ${JSON_TYPE} -d ${RESPONSES_BODY}
 
 Or type here:  ${COMMAND_HELP}
 For example:   break local cut                         (another continues its answer)
-               break local, then break hosted_a slow   (hosted_b is called beside it)
+               break local, then break hosted_a slow   (hosted_b is called as well)
 Ctrl+C ends it.
 `;
 }

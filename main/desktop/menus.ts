@@ -95,7 +95,7 @@ export function trayView(state: TrayState): TrayView {
       ...(problem === null ? [] : [text(problem)]),
       SEPARATOR,
       action(`Copy base URL (${facts.app.baseUrl})`, 'copy-base-url'),
-      action('Open window', 'open-window'),
+      action('Open dashboard', 'open-window'),
       action('Open in browser', 'open-browser'),
       action('Join a gateway…', 'join-gateway'),
       SEPARATOR,
@@ -148,7 +148,7 @@ function resets({ status }: TrayFacts): readonly MenuEntry[] {
 }
 
 function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
-  return toggle('Never spend money (Local only)', 'toggle-zero-spend', status.forceZero);
+  return toggle('Local only', 'toggle-zero-spend', status.forceZero);
 }
 
 const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
@@ -159,12 +159,12 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
 };
 
 function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
-  const words = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
+  const words = `Warm up the on-demand GPU automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
   const configured = status.upstreams.some(
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );
   if (configured) return toggle(words, 'toggle-warmup', app.warmupEnabled);
-  return toggle(`${words} (on-demand is not configured)`, 'toggle-warmup', false, false);
+  return toggle(`${words} (it is not configured)`, 'toggle-warmup', false, false);
 }
 
 function requests(count: number): string {

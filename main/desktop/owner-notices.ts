@@ -16,7 +16,7 @@ export interface Notice {
   readonly button: { readonly text: string; readonly action: MenuAction };
 }
 
-const OPEN_WINDOW: Notice['button'] = { text: 'Open window', action: 'open-window' };
+const OPEN_WINDOW: Notice['button'] = { text: 'Open dashboard', action: 'open-window' };
 
 /** The causes that hold now. */
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
@@ -96,7 +96,7 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
     {
       cause: 'unverified',
       title: `${machines} failed verification`,
-      body: 'It gets no requests. The window shows which check failed and what to do.',
+      body: 'It gets no requests. The dashboard shows which check failed and what to do.',
       button: { text: 'Show machines', action: 'open-failed-machines' },
     },
   ];
@@ -105,7 +105,7 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
 /** The page keeps crashing, and is not reopened. */
 export const pageGone = (): Notice => ({
   cause: 'page gone',
-  title: 'The window keeps crashing',
+  title: 'The app window keeps crashing',
   body: 'The gateway keeps running. The same page opens in a browser.',
   button: { text: 'Open in browser', action: 'open-browser' },
 });
@@ -113,7 +113,7 @@ export const pageGone = (): Notice => ({
 /** A process of Chromium has ended; Chromium restarts it. */
 export const childGone = (type: string, reason: string): Notice => ({
   cause: `child ${type}`,
-  title: `A part of the window stopped (${type}: ${reason})`,
+  title: `A part of the app window stopped (${type}: ${reason})`,
   body: 'The gateway keeps running. The log records each time this happens.',
   button: { text: 'Open logs', action: 'open-logs' },
 });

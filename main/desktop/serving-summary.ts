@@ -83,10 +83,7 @@ export function describeServing(facts: TrayFacts): Serving {
   const isServing = status.ok && permitted.length > 0;
   if (!isServing && halted !== null) return serving('paused', `Not serving: ${halted}`);
   if (permitted.length === 0)
-    return serving(
-      'broken',
-      'Not serving: only Local may serve in zero-spend mode, and there is none',
-    );
+    return serving('broken', 'Not serving: “Local only” is on, and Local is not set up');
   if (!status.ok) return serving('broken', `Not serving: ${whyNot(permitted, status)}`);
   return serving(...howItServes(permitted, facts));
 }

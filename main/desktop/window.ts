@@ -163,8 +163,8 @@ async function reportFailedLoad(
   window.show();
   await showBox(dialog, window, {
     type: 'error',
-    message: 'The window could not be loaded',
-    detail: `${messageOf(error)}\n\nThe gateway keeps running. Try "Open window" again, or "Open in browser".`,
+    message: 'The dashboard could not be loaded',
+    detail: `${messageOf(error)}\n\nThe gateway keeps running. Try "Open dashboard" again, or "Open in browser".`,
   });
   window.destroy();
 }
@@ -277,8 +277,8 @@ function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
   async function askAboutHang(window: WindowApi): Promise<void> {
     const { response } = await dialog.showMessageBox(window, {
       type: 'warning',
-      message: 'The window is not responding',
-      detail: 'The gateway keeps running. The window may recover by itself.',
+      message: 'The app window is not responding',
+      detail: 'The gateway keeps running. It may recover by itself.',
       buttons: ['Wait', 'Reopen'],
       defaultId: 0,
       cancelId: 0,

@@ -71,6 +71,8 @@ export interface GatewayDeps {
   readonly pickLocal: () => LocalChoice;
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
+  /** A model of the fixed engine has answered. */
+  readonly localUsed: (model: string) => void;
   readonly providers: GatewayProviders;
   readonly others: OtherGateways;
   /** This machine's GPUs as last read. */

@@ -56,7 +56,7 @@ async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
 }
 
 const ALONE =
-  'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/pool.md).';
+  'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/guides/pool.md).';
 
 function poolText({ gateway, database, problem, gateways, totals }: z.infer<typeof POOL>): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));

@@ -207,7 +207,7 @@ export const ANSWERS_AT_ONCE = 50;
 /**
  * Machines written by other gateways that it applies before it turns to requests again, in a few milliseconds. On busy
  * cores each piece waits for its turn, so smaller pieces would let a gateway fall further behind
- * (docs/performance.md#pool).
+ * (docs/understand/performance.md#pool).
  */
 export const MACHINES_AT_ONCE = 125;
 

@@ -80,11 +80,13 @@ const MAX_BANDWIDTH_GBS = 20_000;
 
 /** The record with its lists truncated to the limits. */
 export function capped(record: AgentRecord): AgentRecord {
-  const { models, gpu } = record;
-  if (models.length <= MAX_MODELS && gpu.devices.length <= MAX_GPUS) return record;
+  const { models, model_facts: facts, gpu } = record;
+  const isWithin = models.length <= MAX_MODELS && (facts?.length ?? 0) <= MAX_MODELS;
+  if (isWithin && gpu.devices.length <= MAX_GPUS) return record;
   return {
     ...record,
     models: models.slice(0, MAX_MODELS),
+    ...(facts === undefined ? {} : { model_facts: facts.slice(0, MAX_MODELS) }),
     gpu: { ...gpu, devices: gpu.devices.slice(0, MAX_GPUS) },
   };
 }

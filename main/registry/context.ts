@@ -41,7 +41,7 @@ export interface RegistrySharing {
   catchUp(): Promise<Refusal | null>;
   /** Part of the answers to agents. */
   announced(): { readonly pool?: PoolAnnouncement };
-  /** The addresses in a join line; `own` is this gateway's. */
+  /** The addresses in a join command; `own` is this gateway's. */
   joinAddresses(own: string): readonly string[];
   /** Whether this registry is the one that records silence and removes machines. */
   isSweeper(): boolean;

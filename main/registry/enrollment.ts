@@ -23,7 +23,7 @@ import {
 import { type Store, type StoredEnrollment, UNVERIFIED } from './store/store.ts';
 
 const enrollSchema = z.object({
-  token: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits of the join line'),
+  token: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits of the join command'),
   public_key: z.string(),
 });
 

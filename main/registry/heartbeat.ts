@@ -28,7 +28,7 @@ const UNKNOWN_PROVIDER: Refusal = {
   status: 401,
   code: 'unknown_provider',
   message:
-    'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new line from its owner.',
+    'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new join command from its owner.',
 };
 
 /** Checks and applies a heartbeat; resolves once it is on disk. */

@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { ModelFacts } from '#shared/models.ts';
 import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -210,6 +211,8 @@ export interface Target {
   readonly gatewayToken: string;
   readonly models: readonly string[];
   readonly currentModel: string | null;
+  /** In the order of preference; null of an older agent. */
+  readonly facts: readonly ModelFacts[] | null;
   /** Identifies its engine (`owned_by` of its model); null while unknown. */
   readonly ownedBy: string | null;
 }
@@ -219,6 +222,6 @@ function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | nul
   const { state, address, ownedBy = null } = stored.verification;
   if (state === 'failed' || address === null || shown === null) return null;
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;
-  const { models, current_model: currentModel } = shown;
-  return { id, address, gatewayToken, models, currentModel, ownedBy };
+  const { models, current_model: currentModel, model_facts: facts = null } = shown;
+  return { id, address, gatewayToken, models, currentModel, facts, ownedBy };
 }

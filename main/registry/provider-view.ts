@@ -40,6 +40,7 @@ export function providerView({ entry, record, status, traffic }: ViewParts): Pro
     memory_bandwidth_gbs: record.memory_bandwidth_gbs,
     current_model: record.current_model,
     models: record.models,
+    ...(record.model_facts === undefined ? {} : { model_facts: record.model_facts }),
     status,
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { agentRecordSchema } from '#shared/provider.ts';
-import type { EngineView } from '../../main/agent/engines/adapters/engine-view.ts';
+import type { EngineView } from '../../main/engines/adapters/engine-view.ts';
+import { modelFacts } from '../../main/engines/model-facts.ts';
 import { agentRecord, type AgentState } from '../../main/agent/record.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import { type Telemetry, withHostMemory } from '../../main/agent/telemetry/telemetry.ts';
@@ -40,6 +41,7 @@ const ENGINE: EngineView = {
   models: ['a', 'b'],
   loaded: ['b'],
   currentModel: 'b',
+  facts: [modelFacts('a', { loaded: false }), modelFacts('b', { loaded: true })],
   engineModel: 'b',
   metrics: null,
   decodeTps: 30,
@@ -143,7 +145,9 @@ describe('the current model', () => {
     ['never one that is not on offer', [], 'gone', 'a'],
     ['else the first on offer', null, null, 'a'],
   ] as const)('is %s', (_what, loaded, lastModel, expected) => {
-    const engine = { ...ENGINE, loaded, currentModel: loaded?.[0] ?? null };
+    const isLoaded = (id: string) => loaded?.some((each) => each === id) ?? null;
+    const facts = ['a', 'b'].map((id) => modelFacts(id, { loaded: isLoaded(id) }));
+    const engine = { ...ENGINE, loaded, facts };
     expect(agentRecord(machine(CARD), engine, { ...STATE, lastModel }).current_model).toBe(
       expected,
     );

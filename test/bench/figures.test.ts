@@ -6,8 +6,10 @@ import { performancePage, performancePictures } from '../../bench/figures.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 
-test('docs/performance.md and its pictures are what `npm run figures` makes of the results', async () => {
-  expect(readFileSync(join(DOCS, 'performance.md'), 'utf8')).toBe(await performancePage());
+test('docs/understand/performance.md and its pictures are what `npm run figures` makes of the results', async () => {
+  expect(readFileSync(join(DOCS, 'understand/performance.md'), 'utf8')).toBe(
+    await performancePage(),
+  );
   const pictures = performancePictures();
   const there = Object.keys(pictures).map((path) => [path, readFileSync(join(DOCS, path), 'utf8')]);
   expect(Object.fromEntries(there)).toEqual(pictures);

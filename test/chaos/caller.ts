@@ -3,7 +3,7 @@ import type { Clock } from '../../main/platform/clock.ts';
 import type { Received } from './judge.ts';
 import { bodyOf, type ChaosRequest, PATHS } from './requests.ts';
 
-/** More than all time-outs of a request together. */
+/** More than all timeouts of a request together. */
 const STUCK_MS = 120_000;
 
 /** Sends a request and takes its answer as this caller does. */

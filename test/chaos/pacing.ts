@@ -19,7 +19,7 @@ export function paced(bytes: Buffer, draws: Draws): Piece[] {
   return pieces.map((piece, at) => ({ bytes: piece, waitMs: waitBefore(at, slow, draws) }));
 }
 
-/** Some first words take longer than the hedge delay; none takes as long as a time-out. */
+/** Some first words take longer than the hedge delay; none takes as long as a timeout. */
 function waitBefore(at: number, slow: number, draws: Draws): number | null {
   if (at === 0 && draws.happens(0.1)) return draws.below(500);
   return at < 10 && draws.happens(slow) ? draws.below(80) : null;

@@ -76,7 +76,7 @@ test.each([
   async (format, line) => {
     const settings = { DATA_DIR: temporaryDirectory(), PORT: '0', AGNT: '1' };
     const cli = startCli({ ...settings, LOG_TO: 'stderr', LOG_FORMAT: format });
-    await cli.printed(/Window: \S+#code=/);
+    await cli.printed(/Dashboard: \S+#code=/);
     cli.kill('SIGTERM');
     const { stderr } = await cli.ended;
     const lines = stderr.trimEnd().split('\n');

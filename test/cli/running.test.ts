@@ -307,7 +307,7 @@ test('leave ends what join began, whether the machine runs or not', async () => 
     const { token } = JSON.parse(body) as { token: string };
     expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
   };
-  const left = `Left ${gateway.host.url}. To remove this machine from its list, use "Remove" in its window.\n`;
+  const left = `Left ${gateway.host.url}. To remove this machine from its list, use "Remove" in its dashboard.\n`;
   const none = 'This machine has not joined another gateway.\n';
 
   const DATA_DIR = temporaryDirectory();

@@ -222,8 +222,11 @@ const KINDS: {
   },
   {
     names: ['MODEL_ALIASES'],
-    good: [['fast=llama-3.1-8b, smart=org/gpt:4o', ['fast=llama-3.1-8b', 'smart=org/gpt:4o']]],
-    bad: ['fast', '=a', 'a=', 'a=b=c', 'a=b,a=c', 'a b=c'],
+    good: [
+      ['fast=llama-3.1-8b, smart=org/gpt:4o', ['fast=llama-3.1-8b', 'smart=org/gpt:4o']],
+      ['claude-*haiku*=qwen3-4b, *=qwen3', ['claude-*haiku*=qwen3-4b', '*=qwen3']],
+    ],
+    bad: ['fast', '=a', 'a=', 'a=b=c', 'a=b,a=c', 'a b=c', 'gpt-*=*'],
     allowed: /name=model/,
   },
   {

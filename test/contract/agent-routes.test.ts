@@ -317,7 +317,7 @@ describe('joining', () => {
     const other = await startOther();
     const { url: web } = await startUpstream(({ res }) => void res.end('<html>hello</html>'));
     for (const [url, words] of [
-      [other.url, /new line/],
+      [other.url, /new join command/],
       ['http://127.0.0.1:1', /Check that the gateway runs/],
       [web, /Check the address/],
       [`${other.url}/v1`, /without a path/],

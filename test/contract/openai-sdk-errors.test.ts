@@ -66,7 +66,7 @@ test.each<Row>([
   ['a crash', error(500), InternalServerError, 502, 'upstream_error'],
   ['an unreachable gateway', error(502), InternalServerError, 502, 'upstream_error'],
   ['an overloaded service', error(503), InternalServerError, 503, 'upstream_unavailable'],
-  ['a gateway time-out', error(504), InternalServerError, 502, 'upstream_error'],
+  ['a gateway timeout', error(504), InternalServerError, 502, 'upstream_error'],
   ['a refused key', error(401), InternalServerError, 502, 'upstream_credentials'],
   ['an empty account', error(402), InternalServerError, 502, 'upstream_quota'],
   ['a wrong path', error(405), InternalServerError, 502, 'upstream_misconfigured'],
@@ -115,7 +115,7 @@ test('when every address refuses the client sends one request', async () => {
   expect(requestsTo(gateway)).toBe(1);
 });
 
-test('a time-out at the last upstream is a 504 and the client does not ask again', async () => {
+test('a timeout at the last upstream is a 504 and the client does not ask again', async () => {
   const upstream = await startUpstream(hang);
   const clock = createManualClock();
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock);

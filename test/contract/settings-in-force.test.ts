@@ -46,7 +46,7 @@ test('address, key, model and headers hold from the next request on; a running o
   expect((await running.answer).text).toMatch(/"c".*\[DONE\]\n\n$/s);
 });
 
-test('a time-out holds from the next request on; a running one keeps its own', async () => {
+test('a timeout holds from the next request on; a running one keeps its own', async () => {
   const clock = createManualClock();
   const upstream = await startUpstream(hang);
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
@@ -63,7 +63,7 @@ test('a time-out holds from the next request on; a running one keeps its own', a
   expect((await running).status).toBe(504);
 });
 
-test('the idle time-out of a running stream stays what it was', async () => {
+test('the idle timeout of a running stream stays what it was', async () => {
   const clock = createManualClock();
   const upstream = await startUpstream(stall(ROLE, chunk({ content: 'a' })));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);

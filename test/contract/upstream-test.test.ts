@@ -120,7 +120,7 @@ describe('the test of an upstream', () => {
     expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
   });
 
-  test('twice at once is one call, and it ends with the upstream’s time-out', async () => {
+  test('twice at once is one call, and it ends with the upstream’s timeout', async () => {
     const up = await startUpstream(hang);
     const gateway = await startControlled({
       ...at({ hosted_a: up.url }),

@@ -115,7 +115,7 @@ describe('a page', () => {
       window().webContents.emit('render-process-gone', {}, CRASHED);
     }
     expect(windows).toHaveLength(3);
-    expect(notifications[0]?.options.title).toBe('The window keeps crashing');
+    expect(notifications[0]?.options.title).toBe('The app window keeps crashing');
     notifications[0]?.emit('click');
     await settle();
     expect(openedOutside).toHaveLength(1);

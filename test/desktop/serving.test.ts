@@ -64,7 +64,7 @@ describe('the tray says in words what its icon says by shape', () => {
     ],
     [
       'broken',
-      'Not serving: only Local may serve in zero-spend mode, and there is none',
+      'Not serving: “Local only” is on, and Local is not set up',
       { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
   ])('%s: %s', (shape, line, scene) => {

@@ -104,15 +104,15 @@ test('its menu has everything, since clicks on the icon may never arrive', async
     'Groq: keeps failing',
     'separator',
     'Copy base URL (http://localhost:47900/v1)',
-    'Open window',
+    'Open dashboard',
     'Open in browser',
     'Join a gateway…',
     'separator',
     'Pause this machine',
     'Drain this machine',
     'Try Groq again now',
-    'Never spend money (Local only)',
-    'Warm up on-demand automatically (it is ready)',
+    'Local only',
+    'Warm up the on-demand GPU automatically (it is ready)',
     'separator',
     'Start at login',
     'Stay awake while requests run',
@@ -182,10 +182,10 @@ describe('its other switches', () => {
 
   test('hold spending', async () => {
     const { tray, host } = await startDesktop();
-    tray().menu.click('Never spend money');
+    tray().menu.click('Local only');
     await vi.advanceTimersByTimeAsync(0);
     expect(host.calls).toContain('zero-spend true');
-    expect(tray().menu.item('Never spend money').checked).toBe(true);
+    expect(tray().menu.item('Local only').checked).toBe(true);
   });
 
   test.each<[string, Scene]>([
@@ -261,7 +261,7 @@ describe('its other switches', () => {
 });
 
 describe('the warm-up switch', () => {
-  const LABEL = 'Warm up on-demand';
+  const LABEL = 'Warm up the on-demand GPU';
 
   test('shows the state that the host confirmed', async () => {
     const { tray, host } = await startDesktop();
@@ -288,9 +288,9 @@ describe('the warm-up switch', () => {
   });
 
   test.each([
-    ['idle', 'Warm up on-demand automatically'],
-    ['warming', 'Warm up on-demand automatically (it is starting)'],
-    ['failed', 'Warm up on-demand automatically (its last start failed)'],
+    ['idle', 'Warm up the on-demand GPU automatically'],
+    ['warming', 'Warm up the on-demand GPU automatically (it is starting)'],
+    ['failed', 'Warm up the on-demand GPU automatically (its last start failed)'],
   ] as const)('names the state of the warm-up: %s', async (warmup, label) => {
     const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
     expect(tray().menu.item(LABEL).label).toBe(label);
@@ -299,6 +299,6 @@ describe('the warm-up switch', () => {
   test('cannot be used, and says why, where on-demand is not configured', async () => {
     const { tray } = await startDesktop({ host: createFakeHost({ configured: ['local'] }) });
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
-    expect(tray().menu.item(LABEL).label).toContain('on-demand is not configured');
+    expect(tray().menu.item(LABEL).label).toContain('it is not configured');
   });
 });

@@ -120,7 +120,7 @@ describe('closing and opening', () => {
     window().destroy();
     app.emit('window-all-closed');
     expect(app.calls).not.toContain('quit');
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(windows).toHaveLength(2);
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
@@ -142,7 +142,7 @@ describe('closing and opening', () => {
     await settle();
     window().webContents.emit('render-process-gone', {}, CRASHED);
     expect([windows.length, window().state]).toEqual([1, 'destroyed']);
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(windows).toHaveLength(2);
   });
 
@@ -160,7 +160,7 @@ describe('closing and opening', () => {
     window().close();
     await settle();
     expect(boxes.map(({ message }) => message)).toEqual(['Switchyard keeps running in the tray']);
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     window().close();
     await settle();
     expect(boxes).toHaveLength(1);
@@ -185,10 +185,10 @@ describe('closing and opening', () => {
 
   test('a window that is asked for comes to the front of other apps on macOS', async () => {
     const { app, tray } = await startDesktop({ platform: 'darwin' });
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(app.focused).toBe(1);
     const other = await startDesktop({ platform: 'linux' });
-    other.tray().menu.click('Open window');
+    other.tray().menu.click('Open dashboard');
     expect(other.app.focused).toBe(0);
   });
 
@@ -238,12 +238,12 @@ describe('its place', () => {
     window().bounds = there;
     window().close();
     await settle();
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(window().bounds).toEqual(there);
     window().close();
     await settle();
     displays.pop();
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(window().bounds).toEqual({ x: 310, y: 120, width: 1300, height: 800 });
   });
 
@@ -251,7 +251,7 @@ describe('its place', () => {
     const { window, tray } = await startDesktop();
     window().show();
     window().bounds = { x: -5000, y: 0, width: 800, height: 600 };
-    tray().menu.click('Open window');
+    tray().menu.click('Open dashboard');
     expect(window().bounds.x).toBe(-5000);
   });
 

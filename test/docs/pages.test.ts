@@ -30,12 +30,12 @@ function deadEnd(page: string, link: string): string | null {
   return `${page}: ${target} has no heading #${anchor}`;
 }
 
-test('docs/configuration.md is what `npm run docs` makes of the table of settings', async () => {
-  expect(read('docs/configuration.md')).toBe(await configurationPage());
+test('docs/reference/configuration.md is what `npm run docs` makes of the table of settings', async () => {
+  expect(read('docs/reference/configuration.md')).toBe(await configurationPage());
 });
 
-test('docs/cli.md is what `npm run docs` makes of the table of commands', async () => {
-  expect(read('docs/cli.md')).toBe(await cliPage());
+test('docs/reference/cli.md is what `npm run docs` makes of the table of commands', async () => {
+  expect(read('docs/reference/cli.md')).toBe(await cliPage());
 });
 
 test.each(PAGES)('every link and picture of %s leads to a file and a heading', (page) => {
@@ -73,8 +73,10 @@ test('no page and no text of the program sends anybody to the npm package that o
   expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 
-test('each promise of docs/security.md names a test that is there, by its own words where it quotes', () => {
-  const rows = [...read('docs/security.md').matchAll(/^\| (.+?) +\| `(test\/[^`]+)` +\|$/gm)];
+test('each promise of docs/understand/security.md names a test that is there, by its own words where it quotes', () => {
+  const rows = [
+    ...read('docs/understand/security.md').matchAll(/^\| (.+?) +\| `(test\/[^`]+)` +\|$/gm),
+  ];
   expect(rows.length).toBeGreaterThan(60);
   const broken = rows.filter(([, promise = '', path = '']) => {
     const laws = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
@@ -84,7 +86,7 @@ test('each promise of docs/security.md names a test that is there, by its own wo
   expect(broken.map(([row]) => row)).toEqual([]);
 });
 
-test('docs/http-api.md lists every route, with who may use it', () => {
+test('docs/reference/http-api.md lists every route, with who may use it', () => {
   const table = read('main/gateway/api/routes.ts') + read('main/registry/routes.ts');
   const rows = [...table.matchAll(/ route\('(\w+)', (\[[^\]]+\]|'[^']+'), '(\w+)'/g)].flatMap(
     ([, method = '', list = '', access = '']) =>
@@ -98,7 +100,7 @@ test('docs/http-api.md lists every route, with who may use it', () => {
   for (const { endpoint, method, access } of ENDPOINT_ROUTES) {
     for (const path of endpoint.paths) rows.push({ method, path, access });
   }
-  const page = read('docs/http-api.md').split('\n');
+  const page = read('docs/reference/http-api.md').split('\n');
   const isListed = ({ method, path, access }: (typeof rows)[number]) =>
     page.some(
       (line) =>
@@ -116,7 +118,7 @@ test('the documentation lists every code of an error', () => {
     ([, union = '']) => [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code),
   );
   expect(codes).toContain('no_upstream');
-  const pages = read('docs/http-api.md') + read('docs/agent-protocol.md');
+  const pages = read('docs/reference/http-api.md') + read('docs/reference/agent-protocol.md');
   expect(codes.filter((code) => !pages.includes(code))).toEqual([]);
 });
 
@@ -136,10 +138,10 @@ test('every file and folder that a page names in code style is there', () => {
   expect(dead).toEqual([]);
 });
 
-test('each term of docs/glossary.md stands once and says where it is at home', () => {
-  const rows = [...read('docs/glossary.md').matchAll(/^\| (.+?) +\| .+? +\| (.*?) *\|$/gm)].filter(
-    ([, term = '']) => term !== 'term' && !/^-+$/.test(term),
-  );
+test('each term of docs/contributing/glossary.md stands once and says where it is at home', () => {
+  const rows = [
+    ...read('docs/contributing/glossary.md').matchAll(/^\| (.+?) +\| .+? +\| (.*?) *\|$/gm),
+  ].filter(([, term = '']) => term !== 'term' && !/^-+$/.test(term));
   expect(rows.length).toBeGreaterThan(60);
   const terms = rows.map(([, term]) => term);
   expect(terms.filter((term, at) => terms.indexOf(term) !== at)).toEqual([]);

@@ -139,7 +139,7 @@ describe('an upstream', () => {
     const page = await openPage(host.controlLink());
     await station(page, 'Hosted B').getByText('serving').waitFor();
     await page.evaluate(() => void (location.hash = '#/settings/local'));
-    const form = page.getByRole('form', { name: 'Local' });
+    const form = page.getByRole('form', { name: 'Your GPUs (Local)' });
     await form.getByLabel('Engine address').fill(engine.url);
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
@@ -162,7 +162,7 @@ describe('an upstream', () => {
     await card.getByRole('button', { name: 'Test Hosted A' }).click();
     await card.getByText('Incorrect API key provided').waitFor();
     expect(host.snapshot().status.circuits['hosted_a']?.fails).toBe(0);
-    await page.getByLabel('Never spend money').check();
+    await page.getByLabel('Local only').check();
     await card.getByText('switched off').waitFor();
     await card.getByRole('button', { name: 'Test Hosted A' }).click();
     await card.getByText(/Not tested\..*cost money/).waitFor();
@@ -240,7 +240,7 @@ describe('the chat', () => {
     const message = page.getByRole('textbox', { name: 'Message' });
     await message.fill('Hello');
     await message.press('Enter');
-    await page.getByText(/^On demand is starting its GPU: \d+ s so far\. /).waitFor();
+    await page.getByText(/^On-demand GPU is starting its GPU: \d+ s so far\. /).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     gpu.script = answers('Awake');
     await page.getByText('Awake').waitFor();

@@ -15,7 +15,7 @@ const NO_TOKEN = 'b'.repeat(64);
 async function startGatewayProcess(settings: Readonly<Record<string, string>> = {}) {
   const directory = temporaryDirectory();
   const cli = startCli({ PORT: '0', DATA_DIR: directory, AGENT: 'false', ...settings });
-  const url = new URL(await cli.printed(/Window: (\S+)/)).origin;
+  const url = new URL(await cli.printed(/Dashboard: (\S+)/)).origin;
   const control = bearer(readControlToken(directory) ?? '');
   return {
     url,
@@ -111,11 +111,11 @@ test('a line works once: a second machine is told to ask for another', async () 
   );
   expect(code).toBe(1);
   expect(stderr).toContain(`Not joined to ${gateway.url}`);
-  expect(stderr).toMatch(/Ask the owner of the gateway for a new line/);
+  expect(stderr).toMatch(/Ask the owner of the gateway for a new join command/);
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 
-test('joining again with a new line keeps the identity', async () => {
+test('joining again with a new join command keeps the identity', async () => {
   const gateway = await startGatewayProcess();
   const directory = temporaryDirectory();
   const rejoin = async () =>

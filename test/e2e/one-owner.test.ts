@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 
-const WINDOW = /Window: (\S+)\/#code/;
+const WINDOW = /Dashboard: (\S+)\/#code/;
 
 const start = (directory: string) => startCli({ PORT: '0', DATA_DIR: directory });
 

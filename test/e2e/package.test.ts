@@ -158,7 +158,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       API_KEYS: KEY,
       HOSTED_A_BASE_URL: upstream.url,
     });
-    const url = new URL(await gateway.printed(/Window: (\S+)/)).origin;
+    const url = new URL(await gateway.printed(/Dashboard: (\S+)/)).origin;
     expect((await send(url)).text).toContain('<script');
     const chat = await postJson(`${url}/v1/chat/completions`, HELLO, bearer(KEY));
     expect([chat.status, chat.headers['x-gateway-upstream']]).toEqual([200, 'hosted_a']);
@@ -191,7 +191,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     const engine = await startModelServer(answers('from the engine'));
     const place = { AGENT_HOST: agentAddress(), ENGINE_URL: engine.url };
     const machine = second.start({ PORT: '0', AGENT: 'true', ...place });
-    const its = new URL(await machine.printed(/Window: (\S+)/)).origin;
+    const its = new URL(await machine.printed(/Dashboard: (\S+)/)).origin;
     await soon(async () => {
       const list = await send(`${url}/api/v1/providers`, { headers: control });
       const { data } = JSON.parse(list.text) as { data: unknown[] };

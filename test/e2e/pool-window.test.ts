@@ -90,7 +90,7 @@ test('while the database is away it says so; without a pool there is nothing of 
   await page.getByText('The database cannot be reached.').waitFor();
   await page.getByText(problem).waitFor();
   const alone = await opened(undefined);
-  await alone.getByRole('heading', { name: 'Upstreams, in the order' }).waitFor();
+  await alone.getByRole('heading', { name: 'Upstreams, in fallback order' }).waitFor();
   expect(await alone.getByText('pool').count()).toBe(0);
 });
 

@@ -23,7 +23,7 @@ import {
 import { openWire } from '../support/wire.ts';
 
 const BASE_URL = /Base URL for your apps: (\S+)/;
-const LINK = /Window: (\S+)/;
+const LINK = /Dashboard: (\S+)/;
 
 /** A gateway as a process of its own, on a free port. */
 async function startHeadless(settings: Record<string, string> = {}) {
@@ -273,7 +273,7 @@ test('--version prints the version, --help every setting; both start nothing', a
   const help = await runCli({ DATA_DIR: directory }, '--help');
   expect(help).toMatchObject({ code: 0, stderr: '' });
   for (const { setting } of ENTRIES) expect(help.stdout).toContain(`SWITCHYARD_${setting.env} `);
-  expect(help.stdout).toContain('Show the window in the browser');
+  expect(help.stdout).toContain('Open the dashboard in your browser');
   expect(existsSync(directory)).toBe(false);
 });
 
@@ -281,7 +281,7 @@ test('only a start without any upstream says that nothing is configured', async 
   const said = async (settings: Record<string, string>) => {
     const { cli } = await startHeadless(settings);
     // Printed last of all.
-    await cli.printed(/(\(the link gives control)/);
+    await cli.printed(/(\(this sign-in link works once)/);
     const { stdout } = await stop(cli);
     return stdout.includes('Nothing is configured yet');
   };

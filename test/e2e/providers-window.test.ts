@@ -23,7 +23,7 @@ test('a machine is looked up, verified anew and removed', async () => {
   const state = { providers: enrolled([fresh]), enrollments: [], documents: {} };
   const host = await start(remembering(state));
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('link', { name: /tower/ }).click();
   await page.getByRole('heading', { level: 1, name: 'tower' }).waitFor();
   await page.getByText(fresh.id).first().waitFor();
@@ -47,7 +47,7 @@ test('a machine is looked up, verified anew and removed', async () => {
 test('a machine has a name and a note of its owner’s, which are found and kept', async () => {
   const host = await start(remembering(stateOf(12)));
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('link', { name: 'gpu-7', exact: true }).click();
   await page.getByLabel('Your name for it').fill('Attic');
   await page.getByLabel('Note', { exact: true }).fill('second fan is loud');
@@ -63,7 +63,7 @@ test('a machine has a name and a note of its owner’s, which are found and kept
 test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorting, and none moves', async () => {
   const host = await start(remembering(stateOf(10_000)));
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByText(/^10,000 machines/).waitFor();
   const rows = page.locator('.provider');
   expect(await rows.count()).toBeLessThan(60);
@@ -87,7 +87,7 @@ test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorti
 test('a key that is pressed just as the list is drawn anew moves the focus, however slow the page is', async () => {
   const host = await start(remembering(stateOf(10_000)));
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('link', { name: 'gpu-0', exact: true }).focus();
   await page.evaluate(() => {
     // As slow as it can be: React gives way to events after each step of its work.
@@ -126,7 +126,7 @@ test('the line that joins a machine is shown where control is, and nowhere else'
   expect(await reader.getByRole('button', { name: 'Add a machine' }).isDisabled()).toBe(true);
 
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('button', { name: 'Add a machine' }).click();
   const line = await page.getByText(/^switchyard join/).innerText();
   expect(line.replaceAll(/\s+/g, ' ')).toMatch(
@@ -138,7 +138,7 @@ test('the line that joins a machine is shown where control is, and nowhere else'
 test('on a network the line that installs is shown with its digest, for machines without the program', async () => {
   const host = await start(openStore, SHARED);
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('button', { name: 'Add a machine' }).click();
   // Beyond loopback without TLS the owner is asked first.
   await page
@@ -160,7 +160,7 @@ test('on a network the line that installs is shown with its digest, for machines
 test('a machine joins by the pasted line, without a terminal', async () => {
   const other = await start(openStore);
   const otherPage = await openPage(other.controlLink());
-  await otherPage.getByRole('link', { name: 'Providers' }).click();
+  await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
   const line = await otherPage.getByText(/^switchyard join/).innerText();
 
@@ -170,7 +170,7 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   await page.evaluate(() => (location.hash = '#/join'));
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
-  const field = page.getByLabel(/^Paste the line/);
+  const field = page.getByLabel(/^Paste the join command/);
   for (const damaged of [
     line.slice(0, 40),
     line.replace(/:\d+/, ':port'),
@@ -178,7 +178,7 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   ]) {
     await field.fill(damaged);
     await page.getByRole('button', { name: 'Join', exact: true }).click();
-    await page.getByText(/not a whole line/).waitFor();
+    await page.getByText(/not the whole command/).waitFor();
   }
   expect(await axeViolations(page)).toEqual([]);
   await field.fill(line);

@@ -92,7 +92,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
 
     await page.getByRole('button', { name: 'Show the link and its QR code' }).click();
     const link = (await page.getByText(/#code=/).textContent()) ?? '';
-    const code = page.getByRole('img', { name: 'QR code of the link to this window' });
+    const code = page.getByRole('img', { name: 'QR code of the sign-in link' });
     expect(await darkModules(code)).toEqual(darkModulesOf(link));
     await looksRight(page);
     // As the page behind the link does; this browser opens no address but loopback.
@@ -127,13 +127,13 @@ test('an address that the environment sets is said to be so, and nothing can be 
 test('where a machine is added, the way to share is one click, without a variable', async () => {
   const host = await startWindowHost(NO_AGENT);
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page
     .getByRole('button', { name: /Add a machine|Join/ })
     .first()
     .click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('Only this machine can use this line.').waitFor();
+  await dialog.getByText('Only this machine can use this command.').waitFor();
   expect(await dialog.getByText('SWITCHYARD_HOST').count()).toBe(0);
   await dialog.getByRole('link', { name: 'Share this gateway on a network' }).click();
   await page.getByText('1. Where to listen').waitFor();

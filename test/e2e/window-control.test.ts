@@ -74,7 +74,7 @@ describe('the line', () => {
   test('told to spend no money, it asks nobody else', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
-    await page.getByLabel('Never spend money').check();
+    await page.getByLabel('Local only').check();
     await station(page, 'Hosted A').getByText('switched off').waitFor();
     expect(await page.getByText('switched off', { exact: true }).count()).toBe(4);
     expect((await statusOf(demo)).forceZero).toBe(true);
@@ -85,9 +85,9 @@ describe('the line', () => {
   test('a warm-up starts at once, and the automatic one can be switched off', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
-    const last = station(page, 'On demand');
-    await page.getByLabel('Warm up on demand when local fails').uncheck();
-    await page.getByText('On demand starts only when a request reaches it.').waitFor();
+    const last = station(page, 'On-demand GPU');
+    await page.getByLabel('Warm up the on-demand GPU when Local fails').uncheck();
+    await page.getByText('On-demand GPU starts only when a request reaches it.').waitFor();
     expect((await statusOf(demo)).config.description).toMatch(
       /warm-up of ondemand is switched off/,
     );
@@ -104,11 +104,11 @@ describe('the line', () => {
     const reset = page.getByRole('button', { name: 'Reset Local' });
     await reset.waitFor();
     expect(await reset.isDisabled()).toBe(true);
-    expect(await page.getByLabel('Never spend money').isDisabled()).toBe(true);
+    expect(await page.getByLabel('Local only').isDisabled()).toBe(true);
     const described = await reset.getAttribute('aria-describedby');
     expect(await page.locator(`#${described}`).innerText()).toMatch(/switchyard open/);
     await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByText(/Only a window with control can view and change settings/).waitFor();
+    await page.getByText(/Sign in to view and change settings/).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
 });
@@ -149,7 +149,7 @@ describe('the settings', () => {
   test('a value that is refused is explained at its field, and the rest is not saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');
-    const timeout = section(page, 'Local').getByLabel('First-token timeout');
+    const timeout = section(page, 'Your GPUs (Local)').getByLabel('First-token timeout');
     await timeout.fill('soon');
     await timeout.press('Enter');
     await page.getByText("'local.timeoutMs' must be a whole number").waitFor();
@@ -193,7 +193,7 @@ describe('the settings', () => {
       await page.getByRole('heading', { name, exact: true }).click();
       await section(page, name).waitFor();
     }
-    const form = section(page, 'On demand');
+    const form = section(page, 'On-demand GPU');
     await form.getByLabel('First-token timeout').fill('0');
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText("'ondemand.timeoutMs' must be").waitFor();

@@ -28,10 +28,10 @@ test('a switch that the environment holds is read-only and says which variable h
   const page = await openPage(host.controlLink());
   await page.getByText('SWITCHYARD_FORCE_ZERO').waitFor();
   await page.getByText('SWITCHYARD_ONDEMAND_WARMUP').waitFor();
-  const zero = page.getByLabel('Never spend money');
+  const zero = page.getByLabel('Local only');
   expect(await zero.isChecked()).toBe(true);
   expect(await zero.isDisabled()).toBe(true);
-  expect(await page.getByLabel('Warm up on demand').isDisabled()).toBe(true);
+  expect(await page.getByLabel('Warm up the on-demand GPU').isDisabled()).toBe(true);
   expect(await page.getByRole('button', { name: /Warm up now/ }).count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
 });

@@ -40,11 +40,11 @@ test('the window shows an answer handed over from one upstream to the other', as
   const page = await openPage(demo.link);
   await ask(demo);
   await page
-    .getByRole('button', { name: /Local dropped the stream; Hosted A resumed the answer/ })
+    .getByRole('button', { name: /Local dropped the stream; Hosted A continued the answer/ })
     .click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('cell', { name: 'Local dropped the stream' }).waitFor();
-  expect(await dialog.getByRole('cell', { name: 'resumed it' }).count()).toBe(1);
+  expect(await dialog.getByRole('cell', { name: 'continued it' }).count()).toBe(1);
   expect(await axeViolations(page)).toEqual([]);
 });
 

@@ -15,7 +15,7 @@ describe('waiting for a promise within limits', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('a wait with limits tells a time-out from an abort by its kind', async () => {
+  test('a wait with limits tells a timeout from an abort by its kind', async () => {
     const clock = createManualClock();
     const late = withTimeout(never(), { clock, ms: 100, signal: new AbortController().signal });
     clock.advance(100);

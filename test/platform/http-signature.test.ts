@@ -41,8 +41,11 @@ function withHeader(name: string, change: (value: string) => string): SignedMess
   };
 }
 
-test('the worked example of docs/agent-protocol.md comes out letter by letter', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/agent-protocol.md'), 'utf8');
+test('the worked example of docs/reference/agent-protocol.md comes out letter by letter', () => {
+  const text = readFileSync(
+    join(import.meta.dirname, '../../docs/reference/agent-protocol.md'),
+    'utf8',
+  );
   const example = text.slice(text.indexOf('## A worked example'));
   const headerOf = (name: string) => new RegExp(`^    ${name}: (.+)$`, 'm').exec(example)?.[1];
   expect(signed().headers).toEqual({

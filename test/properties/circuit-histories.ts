@@ -78,7 +78,7 @@ const limits: fc.Arbitrary<Limits> = fc.record({
 /** A failure that cost its caller nothing. */
 export const QUICK: Result = { kind: 'failure', error: 'http_500', silentMs: 0, costMs: 0 };
 const UNENDING = Number.POSITIVE_INFINITY;
-/** A time-out, and an answer that broke off. */
+/** A timeout, and an answer that broke off. */
 export const SILENT: Result = {
   kind: 'failure',
   error: 'timeout',

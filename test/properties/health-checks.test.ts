@@ -173,7 +173,7 @@ test('property: one that hung and then failed its checks is used again within 16
       afterMs: 120_000,
     });
     const wellMs = lasting.fromMs + lasting.lastsMs;
-    // A probe that was sent just before is recorded only after its time-out.
+    // A probe that was sent just before is recorded only after its timeout.
     const late = fates.filter(({ atMs }) => atMs >= wellMs + TIMEOUT_MS + 16_000 + given.everyMs);
     expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
   });

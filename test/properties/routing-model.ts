@@ -14,7 +14,7 @@ import {
 } from './routing-table.ts';
 
 /*
- * The routing of a chat completion (docs/routing.md) as a small program of its own: one request at a
+ * The routing of a chat completion (docs/understand/routing.md) as a small program of its own: one request at a
  * time, a warm-up that is switched off, jitter at its middle. The real router is held against it.
  */
 
@@ -64,7 +64,7 @@ interface Walk {
   readonly asked: UpstreamId[];
   readonly left: UpstreamOutcome[];
   readonly local: {
-    /** Of its time-out. */
+    /** Of its timeout. */
     spentMs: number;
     backAt: number | null;
     hasReturned: boolean;
@@ -75,7 +75,7 @@ const LONGEST_COOLDOWN_MS = 600_000;
 /** How long a start that only requests have seen is believed. */
 const SEEN_WARMING_MS = 15_000;
 
-/** A gateway as docs/routing.md describes it, with these upstreams configured. */
+/** A gateway as docs/understand/routing.md describes it, with these upstreams configured. */
 export function createModel(configured: ReadonlySet<UpstreamId>) {
   let now = 0;
   let limits = FIRST_LIMITS;
@@ -169,7 +169,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     else close(circuit);
   }
 
-  /** A time-out is slow too. */
+  /** A timeout is slow too. */
   function countFailure(
     circuit: Circuit,
     letIn: LetIn,
@@ -327,7 +327,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   };
 }
 
-/** A time-out, and an answer that had begun. */
+/** A timeout, and an answer that had begun. */
 function costsTime({ reason }: Verdict, met: Behaviour, { stream }: Ask): boolean {
   return reason === 'timeout' || (met === 'cut' && stream);
 }

@@ -238,6 +238,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       observe: (about) => logs.begin(about),
       pickLocal,
       identifyLocal: () => null,
+      localUsed: () => {},
       random: () => 0.5,
       inFlightAt: (id) => monitor.stats.inFlightAt(id),
       config: () => config,

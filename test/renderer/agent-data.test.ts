@@ -61,8 +61,8 @@ describe('the agent as the page reads it', () => {
     const { agent, asked } = setUp(() => answer);
     expect(await agent.setMode('drained')).toBeNull();
     expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
-    answer = refused(403, 'Only a control session may.');
-    expect((await agent.setMode('paused'))?.message).toBe('Only a control session may.');
+    answer = refused(403, 'Only the owner may.');
+    expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
   });
 });
 

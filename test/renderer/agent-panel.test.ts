@@ -18,7 +18,7 @@ async function startMachine(
 
 async function openProviders(host: Host): Promise<Page> {
   const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   return page;
 }
 
@@ -56,7 +56,7 @@ test('an engine on a machine without a GPU is Local’s in one step, and the way
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const panel = panelOf(page);
   await panel.getByRole('button', { name: 'Use it for Local' }).click();
   await panel.getByText('used directly').waitFor();
@@ -73,7 +73,7 @@ test('where the environment holds Local’s address, the offer says why it canno
   });
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const panel = panelOf(page);
   await panel.getByText('127.0.0.1:9', { exact: true }).waitFor();
   await panel.getByRole('button', { name: 'Use it for Local' }).click();
@@ -83,7 +83,7 @@ test('where the environment holds Local’s address, the offer says why it canno
 test('whoever only reads sees this machine and cannot steer it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const pause = panelOf(page).getByRole('button', { name: 'Pause this machine' });
   await pause.waitFor();
   expect(await pause.isDisabled()).toBe(true);
@@ -102,9 +102,9 @@ test('an agent that is switched off is asked for once, also by whoever comes bac
   await page.clock.install();
   let asked = 0;
   page.on('request', (request) => (asked += request.url().endsWith('/api/v1/agent') ? 1 : 0));
-  for (const name of ['Providers', 'Requests', 'Providers']) {
+  for (const name of ['Machines', 'Requests', 'Machines']) {
     await page.getByRole('link', { name, exact: true }).click();
-    if (name === 'Providers')
+    if (name === 'Machines')
       await panelOf(page)
         .getByText(/SWITCHYARD_AGENT/)
         .waitFor();
@@ -136,7 +136,7 @@ test('the checks are run from this side and shown beside what the gateway sees',
 test('whoever only reads cannot have the checks run', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const run = panelOf(page).getByRole('button', { name: 'Run the checks' });
   await run.waitFor();
   expect(await run.isDisabled()).toBe(true);
@@ -146,7 +146,7 @@ test('the list calls a machine whose engine Local asks "used directly"', async (
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const row = page.getByRole('region', { name: 'Machines' });
   await row.getByText('check failed', { exact: true }).waitFor();
   await panelOf(page).getByRole('button', { name: 'Use it for Local' }).click();

@@ -34,7 +34,7 @@ const STANDINGS: readonly (readonly [string, string, Partial<AgentView>])[] = [
   ['no GPU', 'amber', cpuOnly],
   ['unreachable', 'red', listening(taken)],
   ['starting', 'blue', listening()],
-  ['not enrolled', 'red', { registry: membership({ kind: 'none', state: 'not_enrolled' }) }],
+  ['not joined', 'red', { registry: membership({ kind: 'none', state: 'not_enrolled' }) }],
   ['no contact', 'red', { registry: membership({ state: 'failing' }) }],
   ['starting', 'blue', { registry: membership({ state: 'starting' }) }],
   ['check failed', 'red', { registry: judged('failed', 'GPU count >0: none') }],

@@ -26,7 +26,7 @@ function startMachine(environment: Readonly<Record<string, string>> = {}): Promi
 
 async function openRules(link: string) {
   const page = await openPage(link);
-  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const rules = page.getByRole('region', { name: 'Automatic pause' });
   await rules.waitFor();
   return { page, rules };

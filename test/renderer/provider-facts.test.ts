@@ -131,8 +131,8 @@ describe('the breaker of a machine', () => {
 
   test('counts down from the report on', () => {
     expect(state(false, 0, 0)).toBe('closed');
-    expect(state(true, 42_000, 2_000)).toBe('skipped, retry in 40 s');
-    expect(state(true, 42_000, 50_000)).toBe('skipped, next: retry');
+    expect(state(true, 42_000, 2_000)).toBe('skipped; retries in 40 s');
+    expect(state(true, 42_000, 50_000)).toBe('skipped; retries next');
   });
 
   test('one that was never used says so', () => {

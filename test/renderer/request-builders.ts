@@ -40,7 +40,7 @@ export function hedgeLost(): RequestRow {
   return row('hedge-lost', attempts, { upstream: 'hosted_a' });
 }
 
-/** Groq dropped the stream, Together resumed the answer. */
+/** Groq dropped the stream, Together continued the answer. */
 export function handedOver(over: Partial<RequestRow> = {}): RequestRow {
   const attempts = [
     attempt({
@@ -60,7 +60,7 @@ export function handedOver(over: Partial<RequestRow> = {}): RequestRow {
   return row('handed-over', attempts, { upstream: 'hosted_a', events: 210, ...over });
 }
 
-/** Groq was slow, Together came first and dropped the stream, Hosted C resumed the answer. */
+/** Groq was slow, Together came first and dropped the stream, Hosted C continued the answer. */
 export function hedgedAndHandedOver(): RequestRow {
   const attempts = [
     ...hedgeWon().attempts.slice(0, 1),

@@ -22,9 +22,9 @@ describe('the story of a request', () => {
     ['Local answered', request('a', { attempts: [answered()] })],
     ['Groq was slow; Together answered first', rows.hedgeWon()],
     ['Groq was slow; Together was called as well; Groq answered first', rows.hedgeLost()],
-    ['Groq dropped the stream; Together resumed the answer', rows.handedOver()],
+    ['Groq dropped the stream; Together continued the answer', rows.handedOver()],
     [
-      'Groq was slow; Together dropped the stream; Hosted C resumed the answer',
+      'Groq was slow; Together dropped the stream; Hosted C continued the answer',
       rows.hedgedAndHandedOver(),
     ],
     ['Local · prv_aaaa1111 was slow; Local · prv_bbbb2222 answered first', rows.predicted()],
@@ -80,7 +80,7 @@ describe('the story of a request', () => {
     const [broken] = rows.handedOver().attempts;
     const resume = attempt({ upstream: 'hosted_b', cause: 'resume', startMs: 2_600 });
     const over = rows.handedOver({ ...running, attempts: broken ? [broken, resume] : [] });
-    expect(story(over)).toBe('Groq dropped the stream; Together is called to resume the answer');
+    expect(story(over)).toBe('Groq dropped the stream; Together is called to continue the answer');
     expect(outcomeWords(over, 0).word).toBe('switching upstream');
   });
 
@@ -134,7 +134,7 @@ describe('a row of the list', () => {
     const attempts = [attempt({ endMs: 3, reason: 'unreachable' }), ...rows.handedOver().attempts];
     const fallbackReason = 'local=unreachable; hosted_c=circuit_open';
     expect(whyOf(rows.handedOver({ attempts, fallbackReason }), labels)).toBe(
-      'Groq dropped the stream; Together resumed the answer (Hosted C had its circuit open; Local was unreachable)',
+      'Groq dropped the stream; Together continued the answer (Hosted C had its circuit open; Local was unreachable)',
     );
   });
 
@@ -164,7 +164,11 @@ describe('an attempt', () => {
 
   test('says what came of it', () => {
     expect(results(rows.hedgeLost())).toEqual(['answered', 'lost the race']);
-    expect(results(rows.hedgedAndHandedOver())).toEqual(['lost the race', 'dropped', 'resumed it']);
+    expect(results(rows.hedgedAndHandedOver())).toEqual([
+      'lost the race',
+      'dropped',
+      'continued it',
+    ]);
     const attempts = [answered(), attempt({ cause: 'hedge', startMs: 5 })];
     expect(results(request('a', { ...running, attempts }))).toEqual(['answered', 'waiting']);
     expect(results(rows.handedOver({ state: 'broken' })).at(-1)).toBe('different answer');

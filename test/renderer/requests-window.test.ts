@@ -73,7 +73,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(Math.abs(middle - carrying.x)).toBeLessThan(3);
     expect(joint.y).toBeLessThan(broken.bottom);
     expect(joint.bottom).toBeGreaterThan(carrying.y);
-    await page.getByText('resumed by Together').waitFor();
+    await page.getByText('continued by Together').waitFor();
   });
 
   test('a second call changes the height of no row, and no words leave theirs', async () => {
@@ -116,7 +116,9 @@ test('a row is read out with its story', async () => {
   const page = await open([rows.hedgeWon(), rows.handedOver()]);
   const button = (name: RegExp) => page.getByRole('button', { name });
   await button(/Groq was slow; Together answered first done/).waitFor();
-  expect(await button(/Groq dropped the stream; Together resumed the answer done/).count()).toBe(1);
+  expect(await button(/Groq dropped the stream; Together continued the answer done/).count()).toBe(
+    1,
+  );
 });
 
 test('the details tell the story, why each call was made, and what was predicted of it', async () => {

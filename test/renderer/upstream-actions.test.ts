@@ -70,7 +70,7 @@ describe('never spend money', () => {
 
   test('where nobody is left, the way out is named', () => {
     const out = lineWith([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
-    expect(headlineOf(out, true).problems.at(-1)?.todo).toMatch(/Never spend money/);
+    expect(headlineOf(out, true).problems.at(-1)?.todo).toMatch(/Local only/);
   });
 });
 

@@ -217,12 +217,12 @@ describe('upstream words', () => {
 
   test.each([
     { report: tripped('local', 41_000), said: 'amber: skipped, retry in 41 s' },
-    { report: tripped('local', 0), said: 'amber: skipped, next: retry' },
+    { report: tripped('local', 0), said: 'amber: due for retry, next request tests it' },
     {
       report: tripped('local', 9_000, { consecutiveFails: 0 }),
       said: 'amber: skipped: too slow, retry in 9 s',
     },
-    { report: failing, said: 'red: failing, skipped after 3 more' },
+    { report: failing, said: 'red: failing, 3 more failures until skipped' },
     {
       report: skipped('hosted_a', 'credentials', 590_000),
       said: 'red: key rejected, retry in 9 min 50 s',

@@ -298,7 +298,7 @@ describe('the marks of a waterfall', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
     expect(notes(row)).toEqual([
-      expect.objectContaining({ text: 'resumed by Together', lane: 0, about: 'before' }),
+      expect.objectContaining({ text: 'continued by Together', lane: 0, about: 'before' }),
     ]);
   });
 
@@ -308,7 +308,7 @@ describe('the marks of a waterfall', () => {
     const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
     const third = { ...next, upstream: 'hosted_c' as const, startMs: 3_000, firstContentMs: 3_500 };
     const row = rows.handedOver({ attempts: [broken, refused, third] });
-    expect(notes(row).map(({ text }) => text)).toEqual(['resumed by Hosted C']);
+    expect(notes(row).map(({ text }) => text)).toEqual(['continued by Hosted C']);
     expect(marks(row).map(({ attempt: index }) => index)).toEqual([1]);
     const nobody = rows.handedOver({ attempts: [broken, refused], state: 'broken' });
     expect(notes(nobody)).toEqual([]);

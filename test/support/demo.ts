@@ -65,7 +65,7 @@ export async function startDemoProcess(): Promise<DemoProcess> {
     Promise.race([until(() => pattern.exec(output.slice(from))?.[1]), ended]);
   await seen(/Ctrl\+C (ends) it/, 0);
   return {
-    link: await seen(/Window +(\S+)/, 0),
+    link: await seen(/Dashboard +(\S+)/, 0),
     baseUrl: await seen(/Base URL +(\S+)/, 0),
     curls: output.split('\n').filter((line) => line.startsWith('curl ')),
     type(line) {

@@ -127,6 +127,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     noteDropped() {},
     pickLocal,
     identifyLocal: () => null,
+    localUsed: () => {},
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };
   return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };

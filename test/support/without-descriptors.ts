@@ -1,6 +1,6 @@
 // A process that has no descriptor left, and asks the well server at the given port in every way. Says what it makes of that.
 import { openSync } from 'node:fs';
-import { lookAt } from '../../main/agent/engines/detect.ts';
+import { lookAt } from '../../main/engines/detect.ts';
 import { fetchModels } from '../../main/gateway/upstream/model-catalogue.ts';
 import { parseBaseAddress } from '../../main/gateway/upstream/upstreams.ts';
 import { systemClock as clock } from '../../main/platform/clock.ts';

@@ -131,7 +131,7 @@ describe.each(EVERYWHERE)('in the circuit of %s', (id) => {
     expect(circuitOf(gateway, id)).toMatchObject({ ...F, open: false });
   });
 
-  test('a time-out counts as a failure', async () => {
+  test('a timeout counts as a failure', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(hang);
     const gateway = await startGateway(at({ [id]: upstream.url }), clock);

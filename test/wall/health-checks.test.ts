@@ -229,7 +229,7 @@ describe('an upstream whose circuit is open', () => {
   });
 });
 
-/** Lets callers of a silent upstream wait until its time-out has opened its circuit. */
+/** Lets callers of a silent upstream wait until its timeout has opened its circuit. */
 async function startHung(clock = createManualClock()) {
   const up = await startUpstream(hang);
   const other = await startUpstream(answers('from the other'));

@@ -101,7 +101,7 @@ test('one that is changed holds for the next request', async () => {
   expect(await isHedged(scene)).toBe(false);
 });
 
-test('one that is exhausted leaves the time-out as it was', async () => {
+test('one that is exhausted leaves the timeout as it was', async () => {
   const scene = await startPair({ HEDGE_BUDGET: '0', HOSTED_A_TIMEOUT_MS: '8000' });
   const { pending, call: slow } = await ask(scene, scene.up.hosted_a);
   await pass(scene, 7999);
@@ -171,14 +171,14 @@ describe('a hosted upstream that hangs', () => {
     expect(scene.up.hosted_a.calls).toHaveLength(3);
   });
 
-  test('costs three callers its time-out where it may not be hedged', async () => {
+  test('costs three callers its timeout where it may not be hedged', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') }, { HEDGE: 'off' });
     expect(await waitsOf(scene)).toEqual([30, 30, 30, 0, 0, 0, 0]);
     const { circuits } = await scene.status();
     expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 3, consecutiveSlow: 3 });
   });
 
-  test('counts as slow and as failed; a time-out shorter than the hedge delay only as failed', async () => {
+  test('counts as slow and as failed; a timeout shorter than the hedge delay only as failed', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: answers('b') },
       { HEDGE: 'off', HOSTED_A_TIMEOUT_MS: '4000' },

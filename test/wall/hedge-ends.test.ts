@@ -96,7 +96,7 @@ describe('while two run', () => {
     expect(causes).toEqual(['turn', 'hedge', 'turn', 'turn']);
   });
 
-  test('each has its own time-out, counted from its own start', async () => {
+  test('each has its own timeout, counted from its own start', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: stall(ROLE) },
       { HOSTED_A_TIMEOUT_MS: '8000', HOSTED_B_TIMEOUT_MS: '6000' },

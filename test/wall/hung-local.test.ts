@@ -42,7 +42,7 @@ async function askLocal(scene: Pair, body: unknown = STREAM, headers = {}) {
 const states = ({ host }: Pair) => host.snapshot().requests.map(({ state }) => state);
 
 describe('a fixed engine that is silent for several times what is predicted', () => {
-  test('is given up before its time-out, and counts as slow and failed', async () => {
+  test('is given up before its timeout, and counts as slow and failed', async () => {
     const scene = await startUsed();
     const pending = await askLocal(scene);
     scene.clock.advance(HUNG_MS - 1);
@@ -102,7 +102,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
 
 const paid = async () => (await startScene({ hosted_a: answers('paid') })).up.hosted_a;
 
-describe('it keeps its whole time-out', () => {
+describe('it keeps its whole timeout', () => {
   test.each<[says: string, settings: Record<string, string>, samples: number]>([
     ['below 20 samples', {}, 19],
     ['with HEDGE=off', { HEDGE: 'off' }, 20],

@@ -38,7 +38,7 @@ test('an engine that starts after its gateway is asked what it is before the fir
   expect(pathsOf(engine)).toEqual([CHAT, CHAT]);
   // Once for both, and not again.
   await ask(gateway.url);
-  expect(engine.gets.map(({ path }) => path)).toEqual(['/v1/models']);
+  expect(engine.gets.filter(({ path }) => path === '/v1/models')).toHaveLength(1);
 });
 
 test('a chat completion goes out without knowing what the engine is', async () => {

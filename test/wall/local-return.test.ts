@@ -135,12 +135,12 @@ describe('the wait', () => {
     expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
-  test('is within the time-out of local', async () => {
+  test('is within the timeout of local', async () => {
     const scene = await startScene({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
     expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
-  test('counts in the time-out: the second call gets what is left', async () => {
+  test('counts in the timeout: the second call gets what is left', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), hang] },
       { LOCAL_TIMEOUT_MS: '5000' },

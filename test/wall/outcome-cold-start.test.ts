@@ -47,7 +47,7 @@ describe('ondemand that is starting', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
 
-  test.each(STARTING)('(%s) for its whole time-out is a 504', async (_says, script) => {
+  test.each(STARTING)('(%s) for its whole timeout is a 504', async (_says, script) => {
     const clock = createManualClock();
     const machine = await startUpstream(script);
     const gateway = await startGateway(
@@ -73,7 +73,7 @@ describe('ondemand that is starting', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
   });
 
-  test('is waited for on one socket only as long as its time-out has left', async () => {
+  test('is waited for on one socket only as long as its timeout has left', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), hang);
     const gateway = await startGateway(
@@ -176,7 +176,7 @@ describe('ondemand that refuses connections', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
 
-  test('for its whole time-out, reached before, is a 504', async () => {
+  test('for its whole timeout, reached before, is a 504', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('here'), reset);
     const gateway = await startGateway(

@@ -49,7 +49,7 @@ describe('a lone 500 or 502', () => {
     },
   );
 
-  test('is not asked again when the pause would outlast the time-out', async () => {
+  test('is not asked again when the pause would outlast the timeout', async () => {
     const a = await startUpstream(error(500), answers('too late'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(
@@ -60,7 +60,7 @@ describe('a lone 500 or 502', () => {
     expect(a.calls).toHaveLength(1);
   });
 
-  test('gives the second try only what is left of the time-out', async () => {
+  test('gives the second try only what is left of the timeout', async () => {
     const clock = createManualClock();
     const a = await startUpstream(error(500), () => {});
     const gateway = await startGateway(
@@ -168,7 +168,7 @@ describe('a 429 with a short Retry-After', () => {
     expect(a.calls).toHaveLength(2);
   });
 
-  test('is not waited out past the time-out of the upstream', async () => {
+  test('is not waited out past the timeout of the upstream', async () => {
     const a = await startUpstream(busyFor('2'), answers('never'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(

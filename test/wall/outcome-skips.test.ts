@@ -27,7 +27,7 @@ describe('with no upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the window's Settings.",
+          "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
         type: 'server_error',
         code: 'no_upstream',
         param: null,

@@ -76,7 +76,7 @@ describe('an upstream that cannot be reached', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_unreachable' } });
   });
 
-  test('the whole line is walked in order and each one left is named', async () => {
+  test('the whole command is walked in order and each one left is named', async () => {
     const refused = REFUSED_URL;
     const resetting = await startUpstream(reset);
     const last = await startUpstream(answers('at last'));

@@ -67,7 +67,7 @@ describe.each([
   ['a plain answer', PLAIN, {}],
   ['a plain answer, asked for whole', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
 ])('for a caller of %s', (_caller, body, settings) => {
-  test.each(NO_CONTENT)('%s within the time-out is a timeout', async (_law, script) => {
+  test.each(NO_CONTENT)('%s within the timeout is a timeout', async (_law, script) => {
     const { a, b, clock, gateway } = await startPair(script, settings);
     const pending = startChat(gateway.url, body);
     const call = await a.call(1);
@@ -165,7 +165,7 @@ test('part of an event is no silence', async () => {
   expect((await pending.answer).text).toBe(A + STOP + DONE);
 });
 
-test('a whole answer is bounded by the time-out in all, however busily it comes', async () => {
+test('a whole answer is bounded by the timeout in all, however busily it comes', async () => {
   const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
   const pending = startChat(gateway.url, PLAIN);
   const { res } = await a.call(1);
@@ -179,7 +179,7 @@ test('a whole answer is bounded by the time-out in all, however busily it comes'
 });
 
 describe('the same-upstream retry', () => {
-  test('has only what the first try left of the time-out', async () => {
+  test('has only what the first try left of the timeout', async () => {
     const { a, b, clock, gateway } = await startPair(hang);
     const pending = startChat(gateway.url, STREAM);
     void error(500)(await a.call(1));
@@ -197,7 +197,7 @@ describe('the same-upstream retry', () => {
     });
   });
 
-  test('is not begun when its pause would outlast the time-out', async () => {
+  test('is not begun when its pause would outlast the timeout', async () => {
     const { a, clock, gateway } = await startPair(hang);
     const pending = startChat(gateway.url, STREAM);
     const call = await a.call(1);

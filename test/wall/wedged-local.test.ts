@@ -133,7 +133,7 @@ describe('a fixed engine that has stopped, its port open', () => {
   });
 });
 
-describe('an engine keeps its whole time-out', () => {
+describe('an engine keeps its whole timeout', () => {
   test('if it answers looks, however slow it is', async () => {
     const scene = await startWedged('llamacpp');
     scene.up.local.answerGet = well;

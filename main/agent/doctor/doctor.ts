@@ -3,9 +3,10 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { CHECKS } from '#shared/checks.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
-import type { EngineView } from '../engines/adapters/engine-view.ts';
-import type { AskEdges, EngineAddress } from '../engines/adapters/probe.ts';
-import { ENGINE_PORTS, type EnginePlace, localAddresses, lookAt } from '../engines/detect.ts';
+import type { EngineView } from '../../engines/adapters/engine-view.ts';
+import type { AskEdges, EngineAddress } from '../../engines/adapters/probe.ts';
+import { ENGINE_PORTS, lookAt } from '../../engines/detect.ts';
+import { type EnginePlace, localAddresses } from '../engines/place.ts';
 import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
 import { readingsText } from '../telemetry/gpu-device.ts';
@@ -42,7 +43,7 @@ const UNUSED: AgentState = {
 };
 
 /**
- * Runs the verification checks of a registry (docs/agent-protocol.md) from this side, and the checks that they depend
+ * Runs the verification checks of a registry (docs/reference/agent-protocol.md) from this side, and the checks that they depend
  * on.
  */
 export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {

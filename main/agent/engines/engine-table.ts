@@ -1,7 +1,13 @@
-import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapters/engine-view.ts';
-import { decodeSpeed } from './adapters/metrics.ts';
-import { type EngineAddress, shownLocation } from './adapters/probe.ts';
-import type { EngineLook, Found } from './detect.ts';
+import type {
+  DecodeCount,
+  EngineDetail,
+  EngineKind,
+  EngineView,
+} from '../../engines/adapters/engine-view.ts';
+import { decodeSpeed } from '../../engines/adapters/metrics.ts';
+import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
+import type { EngineLook, Found } from '../../engines/detect.ts';
+import { isForChat } from '../../engines/preference.ts';
 
 interface NotedAt {
   readonly ticks: number;
@@ -96,6 +102,7 @@ function unseen(address: EngineAddress): KnownEngine {
     models: [],
     loaded: null,
     currentModel: null,
+    facts: [],
     engineModel: null,
     metrics: null,
     decodeTps: null,
@@ -123,13 +130,18 @@ export function found(
     health: detail.health,
     models: detail.models,
     loaded: detail.loaded,
-    currentModel: detail.loaded?.[0] ?? null,
+    currentModel: loadedChat(detail) ?? detail.loaded?.[0] ?? null,
+    facts: detail.facts,
     engineModel: location ?? former?.view.engineModel ?? null,
     metrics: detail.metrics,
     decodeTps: speedOf(detail, former),
   };
   const count = detail.decode.kind === 'count' ? detail.decode.count : null;
   return { address, view, count, lateRounds: 0, goneAt: null };
+}
+
+function loadedChat({ facts }: EngineDetail): string | null {
+  return facts.find((model) => model.loaded === true && isForChat(model))?.id ?? null;
 }
 
 function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number | null {
@@ -152,7 +164,8 @@ function missed(
   const lateRounds = look.isLate ? known.lateRounds + 1 : 0;
   if (look.isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
   const health = { status: look.isLate ? 'unresponsive' : 'unreachable', code: 0 } as const;
-  const still = { ...view, health, loaded: [], currentModel: null, metrics: null };
+  const facts = view.facts.map((model) => ({ ...model, loaded: false }));
+  const still = { ...view, health, loaded: [], currentModel: null, facts, metrics: null };
   return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
 }
 

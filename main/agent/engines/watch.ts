@@ -1,13 +1,8 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
-import type { AskEdges, EngineAddress } from './adapters/probe.ts';
-import {
-  ENGINE_PORTS,
-  type EnginePlace,
-  localAddresses,
-  lookAt,
-  type LookResult,
-} from './detect.ts';
+import type { AskEdges, EngineAddress, EngineMemory } from '../../engines/adapters/probe.ts';
+import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
 import { createEngineTable } from './engine-table.ts';
+import { type EnginePlace, localAddresses } from './place.ts';
 
 export type EngineWatch = ReturnType<typeof createEngineWatch>;
 
@@ -31,7 +26,16 @@ export function createEngineWatch(options: EngineWatchOptions) {
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
   const table = createEngineTable();
+  /** One for each address; those that are searched are few. */
+  const memories = new Map<string, EngineMemory>();
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
+
+  function memoryOf({ origin, basePath }: EngineAddress): EngineMemory {
+    const key = origin + basePath;
+    const memory = memories.get(key) ?? new Map();
+    memories.set(key, memory);
+    return memory;
+  }
 
   function settle(): boolean {
     const hasChanged = table.settle();
@@ -41,7 +45,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
 
   async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<LookResult> {
     const isPinned = pinned !== null;
-    const seen = await lookAt(address, isPinned, options);
+    const seen = await lookAt(address, isPinned, { ...options, memory: memoryOf(address) });
     if (!signal.aborted && seen.kind !== 'not_asked')
       table.note(address, seen, { isPinned, ticks: clock.ticks() });
     return seen;
@@ -106,6 +110,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
       seeking.abort();
       seeking = new AbortController();
       table.clear();
+      memories.clear();
       settle();
       look();
     },

@@ -28,7 +28,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** A message is sent once more after its sequence or time was corrected, and no more. */
 const TRIES = 2;
 
-/** A link to a remote registry: signed messages, one at a time (docs/agent-protocol.md). */
+/** A link to a remote registry: signed messages, one at a time (docs/reference/agent-protocol.md). */
 export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
   const { origin, identity, sequence, http, clock } = deps;
   let offsetMs = 0;

@@ -5,7 +5,7 @@ import type { BeatOutcome, EnrollOutcome, RegistryLink, SendLimits } from './lin
 export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   /** The gateway that this machine joined. */
   readonly home: string;
-  /** Other addresses, from the settings and the join line. */
+  /** Other addresses, from the settings and the join command. */
   readonly others: readonly string[];
   /** As last announced; null if the gateway is in no pool. */
   readonly pool: PoolAnnouncement | null;
@@ -13,7 +13,7 @@ export interface PoolLinkDeps extends Omit<HttpLinkDeps, 'origin' | 'pool'> {
   readonly onPool: (pool: PoolAnnouncement) => void;
 }
 
-/** A gateway that is silent for this long is passed over, so that all are tried within the time-out of one exchange. */
+/** A gateway that is silent for this long is passed over, so that all are tried within the timeout of one exchange. */
 const TRY_MS = 4000;
 /** How often the gateway that the machine joined is tried first again. */
 const RETURN_MS = 60_000;

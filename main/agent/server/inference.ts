@@ -3,7 +3,7 @@ import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
-import type { EngineAddress } from '../engines/adapters/probe.ts';
+import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { engineHeaders, forward, type ForwardEdges, requestedModel } from './forward.ts';

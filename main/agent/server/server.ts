@@ -8,7 +8,7 @@ import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
-import type { EngineView } from '../engines/adapters/engine-view.ts';
+import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage/identity.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';

@@ -43,7 +43,7 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
       if (parsed === null || parsed === undefined) {
         const aside = setAside(path, clock);
         const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
-        const remedy = 'Join it again with a new line from that gateway.';
+        const remedy = 'Join it again with a new join command from that gateway.';
         return { enrolment: null, warning: { happened, remedy } };
       }
       closeToOthers(path, platform);

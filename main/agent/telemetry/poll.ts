@@ -30,7 +30,7 @@ export interface PollOptions {
 const RETRY_MAX_MS = 300_000;
 /** After this many failures the cards are dropped, unless the driver has hung. */
 const FAILURES_TO_FORGET = 3;
-/** Tools have their own time-outs, but reading a file of a hung driver never ends. */
+/** Tools have their own timeouts, but reading a file of a hung driver never ends. */
 const ROUND_TIMEOUT_MS = 60_000;
 const STOP_WAIT_MS = 1500;
 

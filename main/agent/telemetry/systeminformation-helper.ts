@@ -3,7 +3,7 @@ import { cpu, graphics, mem, system } from 'systeminformation';
 
 /**
  * Runs systeminformation in a separate process, prints its answers as JSON and exits, because some of its calls block
- * and it runs vendors' tools without a time-out. Its only arguments are the topics below.
+ * and it runs vendors' tools without a timeout. Its only arguments are the topics below.
  */
 const TOPICS = {
   machine: async () => {

@@ -10,7 +10,7 @@ interface ServiceNotifierDeps {
 
 /**
  * Tells systemd the state of the service (sd_notify(3)); does nothing if systemd did not start this process. Notifies
- * the watchdog twice per time-out while the event loop runs, as
+ * the watchdog twice per timeout while the event loop runs, as
  * sd_watchdog_enabled(3) advises.
  */
 export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps) {
@@ -38,7 +38,7 @@ function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
 }
 
 /**
- * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/decisions.md#messages-to-systemd).
+ * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/contributing/decisions.md#messages-to-systemd).
  */
 export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
   return (state: string) => {

@@ -136,7 +136,7 @@ interface ExpressDeps {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The window loads from and calls its own origin only (docs/security.md#promises). */
+/** The window loads from and calls its own origin only (docs/understand/security.md#promises). */
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
@@ -274,4 +274,4 @@ function statusOf(error: unknown): number | null {
 }
 
 const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
-<h1>The window is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the window first.</p></html>`;
+<h1>The dashboard is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the dashboard first.</p></html>`;

@@ -109,7 +109,7 @@ export const CONTROL_REQUIRED: GatewayError = {
   status: 401,
   code: 'control_required',
   message:
-    'This needs a control session: run "switchyard open" on this machine, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
+    'This needs owner access: run "switchyard open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
 };
 
 /** Follows changes of the configured keys. */

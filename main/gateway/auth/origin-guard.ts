@@ -13,7 +13,7 @@ const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`,
- * cross-site fetch. Null if the request is allowed (docs/security.md#entrances).
+ * cross-site fetch. Null if the request is allowed (docs/understand/security.md#entrances).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';
@@ -40,7 +40,7 @@ function originMessage(origin: string | undefined): string {
     return 'Pages of other sites may not call this gateway. Add the origin of the page to SWITCHYARD_ALLOWED_ORIGINS if it is yours.';
   }
   const shown = origin.slice(0, 100);
-  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the window's Settings.`;
+  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;
 }
 
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {

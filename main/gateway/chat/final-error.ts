@@ -63,7 +63,7 @@ const NOTHING_SET_UP: GatewayError = {
   status: 503,
   code: 'no_upstream',
   message:
-    "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the window's Settings.",
+    "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
 };
 
 function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
@@ -172,7 +172,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   unsupported: 'does not have this endpoint',
   gateway_exhausted: 'not reached, as this gateway has no file descriptor left',
   bad_response: 'gave an unusable answer',
-  outrun: 'slower than another',
+  outrun: 'lost the race',
 };
 
 /** A sentence for each upstream that is configured, with its own first words. */

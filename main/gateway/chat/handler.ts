@@ -14,7 +14,7 @@ import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
-import type { RoutedRequest } from '../routing/candidates.ts';
+import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../protocols/responses/item-memory.ts';
@@ -127,7 +127,9 @@ async function answer(
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotesIn(config), epoch: deps.circuits.epoch() };
-  const request = withoutAlias(read.request, config.routing.modelAliases);
+  const request = withoutAlias(read.request, config.routing.modelAliases, (name) =>
+    isOwnModel(name, snapshot.remotes, deps.pickLocal()),
+  );
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const form = formOf(request, reserveCopy, deps);

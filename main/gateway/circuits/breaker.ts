@@ -99,7 +99,7 @@ export type BreakerState =
       readonly isForced: boolean;
     } & Cooldown);
 
-/** A circuit breaker (docs/routing.md#circuits) as a value. It knows neither ids nor HTTP. */
+/** A circuit breaker (docs/understand/routing.md#circuits) as a value. It knows neither ids nor HTTP. */
 export interface Breaker {
   readonly health: HealthRecord;
   readonly state: BreakerState;
@@ -171,7 +171,7 @@ export function waitMsOf({ state }: Breaker, now: DualTime): number {
   }
 }
 
-/** The probe's own time-out must be recorded first: its timer starts a little after its admission. */
+/** The probe's own timeout must be recorded first: its timer starts a little after its admission. */
 const RELEASE_GRACE_MS = 1000;
 
 function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): AdmitDecision {
@@ -230,9 +230,9 @@ export type Result =
   | {
       readonly kind: 'failure';
       readonly error: string;
-      /** Silence before its time-out; 0 for other failures. */
+      /** Silence before its timeout; 0 for other failures. */
       readonly silentMs: number;
-      /** Time that the failure cost the caller; infinite for a time-out and for an answer that broke off. */
+      /** Time that the failure cost the caller; infinite for a timeout and for an answer that broke off. */
       readonly costMs: number;
     }
   | { readonly kind: 'neutral' };
@@ -240,7 +240,7 @@ export type Result =
 /** For a call that says nothing about the upstream's health. */
 export const NEUTRAL: Result = { kind: 'neutral' };
 
-/** `took.ms` is the attempt's duration, `took.silentMs` its silence before a time-out. */
+/** `took.ms` is the attempt's duration, `took.silentMs` its silence before a timeout. */
 export function circuitResultOf(
   { mark, reason, detail }: Failure,
   took: { readonly ms: number; readonly silentMs: number } = { ms: 0, silentMs: 0 },
@@ -309,7 +309,7 @@ export function record(
 
 /**
  * How long a probe may take once its content has come. Longer than nearly any stream, because a probe that is
- * superseded before its end never closes the breaker; the idle time-out ends one that hangs.
+ * superseded before its end never closes the breaker; the idle timeout ends one that hangs.
  */
 const ANSWERING_PROBE_MS = 600_000;
 

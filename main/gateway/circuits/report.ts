@@ -4,7 +4,7 @@ import type { Breaker } from './breaker.ts';
 import { endsAtMs, type DualTime, remainingMs } from '../../platform/clock.ts';
 import { activeExclusions, type Exclusions } from './exclusions.ts';
 
-/** A provider's circuit record (docs/http-api.md#status-report). */
+/** A provider's circuit record (docs/reference/http-api.md#status-report). */
 export type ProviderCircuitReport = Omit<
   CircuitReport,
   'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'

@@ -44,7 +44,7 @@ const BODY = `fail() {
 }
 
 check_node() {
-  help='install it from https://nodejs.org, then run this line again.'
+  help='install it from https://nodejs.org, then run this command again.'
   if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     fail "Switchyard needs Node 24 or newer with npm: $help"
   fi
@@ -81,7 +81,7 @@ main() {
     esac
     shift
   done
-  [ \${#token} = 64 ] || fail 'The token is missing or incomplete: copy the whole line from "Add a machine" on the gateway.'
+  [ \${#token} = 64 ] || fail 'The token is missing or incomplete: copy the whole command from "Add a machine" on the gateway.'
   if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
     fail 'Run this as the user who is to run Switchyard, not as root; --as-root allows root.'
   fi
@@ -156,7 +156,7 @@ $ProgressPreference = 'SilentlyContinue'
 $gateway = '${url}'
 
 if ($Token.Length -ne 64) {
-  throw 'The token is incomplete: copy the whole line from "Add a machine" on the gateway.'
+  throw 'The token is incomplete: copy the whole command from "Add a machine" on the gateway.'
 }
 $user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
@@ -166,7 +166,7 @@ if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::A
 $npm = Get-Command -Name @('npm.cmd', 'npm.exe') -ErrorAction SilentlyContinue | Select-Object -First 1
 $node = Get-Command node -ErrorAction SilentlyContinue
 if (-not $npm -or -not $node -or [int](node -p 'parseInt(process.versions.node)') -lt 24) {
-  throw 'Switchyard needs Node 24 or newer with npm: install it from https://nodejs.org, then run this line again.'
+  throw 'Switchyard needs Node 24 or newer with npm: install it from https://nodejs.org, then run this command again.'
 }
 
 $file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'

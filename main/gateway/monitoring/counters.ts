@@ -127,7 +127,7 @@ export function createLatencies(clock: Clock) {
   };
 }
 
-/** What the gateway measures of a provider, times in milliseconds; part of its record (docs/http-api.md#machines). */
+/** What the gateway measures of a provider, times in milliseconds; part of its record (docs/reference/http-api.md#machines). */
 export interface ProviderTraffic {
   readonly ewmaTtft: number | null;
   readonly ewmaLatency: number | null;

@@ -57,7 +57,7 @@ interface StatusParts {
   readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
 }
 
-/** See docs/http-api.md#status-report. */
+/** See docs/reference/http-api.md#status-report. */
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
@@ -131,7 +131,7 @@ function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string
 
 function defaultLabel(id: UpstreamId): string {
   if (id === 'local') return 'Local';
-  if (id === 'ondemand') return 'On demand';
+  if (id === 'ondemand') return 'On-demand GPU';
   return `Hosted ${id.slice('hosted_'.length).toUpperCase()}`;
 }
 
@@ -184,12 +184,14 @@ function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamRepor
   return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
 }
 
+const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
+
 /** The model for a request that names none; null if it is unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
   if (id !== 'local') return config[id].model;
   const target = local.kind === 'tier' ? local.targets[0] : null;
-  if (target) return localModel(target, null);
-  return local.kind === 'target' ? localModel(local.target, null) : null;
+  if (target) return localModel(target, NO_REQUEST);
+  return local.kind === 'target' ? localModel(local.target, NO_REQUEST) : null;
 }
 
 function describeRouting(config: Config): string {

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import type { ModelNeeds } from '#shared/models.ts';
 import { isObject } from '#shared/objects.ts';
+import { aliased } from './aliases.ts';
 import type { ItemSource } from './responses/item-memory.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
@@ -32,6 +34,8 @@ export interface ChatRequest {
   readonly isAssemblable: () => boolean;
   /** Whether the last message is a tool's result, to which a model may have nothing to add. */
   readonly followsToolResult: () => boolean;
+  /** What its model should be able to do, as far as a look at its bytes tells. */
+  readonly needs: () => ModelNeeds;
 }
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
@@ -140,6 +144,7 @@ function toRequest(
     choices,
     isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
     followsToolResult,
+    needs: () => needsOf(bytes, members),
   };
 }
 
@@ -160,6 +165,20 @@ export function formRequest(
     choices: 1,
     isAssemblable: () => false,
     followsToolResult: () => false,
+    needs: () => NO_NEEDS,
+  };
+}
+
+const NO_NEEDS: ModelNeeds = { vision: false, tools: false };
+
+/** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
+const PICTURES = ['"image_url"', '"image"', '"input_image"'];
+
+function needsOf(bytes: Buffer, members: readonly Member[]): ModelNeeds {
+  const tools = members.find(({ key }) => key === 'tools');
+  return {
+    vision: PICTURES.some((name) => bytes.includes(name)),
+    tools: tools !== undefined && tools.last !== null,
   };
 }
 
@@ -211,20 +230,16 @@ function usageOptions(bytes: Buffer, members: readonly Member[]): string {
   return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
 }
 
-/** Name and model of each `name=model`. */
-export function aliasesOf(pairs: readonly string[]): readonly (readonly [string, string])[] {
-  return pairs.map((pair) => {
-    const at = pair.indexOf('=');
-    return [pair.slice(0, at), pair.slice(at + 1)];
-  });
-}
-
 /** The request as if its caller had asked for the model that the name stands for; an alias of an alias is not resolved. */
-export function withoutAlias(request: ChatRequest, pairs: readonly string[]): ChatRequest {
-  const { model } = request;
-  if (model === null || pairs.length === 0) return request;
-  const pair = pairs.find((each) => each.startsWith(`${model}=`));
-  return pair === undefined ? request : withModel(request, pair.slice(model.length + 1));
+export function withoutAlias(
+  request: ChatRequest,
+  pairs: readonly string[],
+  isOwn: (name: string) => boolean,
+): ChatRequest {
+  const { model: name, endpoint } = request;
+  if (name === null || pairs.length === 0) return request;
+  const model = aliased(pairs, { name, isOwn, keepsModel: endpoint.keepsModel });
+  return model === null ? request : withModel(request, model);
 }
 
 export type NativeForm = (kind: 'local' | 'remote') => ChatRequest;

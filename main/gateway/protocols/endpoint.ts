@@ -20,7 +20,7 @@ export interface BadRequest {
  * server-sent events and the fallback sequence.
  */
 export interface ApiEndpoint {
-  /** Paths on the gateway (docs/http-api.md#endpoints). */
+  /** Paths on the gateway (docs/reference/http-api.md#endpoints). */
   readonly paths: readonly string[];
   /** Path at an upstream, behind the API version. */
   readonly upstreamPath: string;

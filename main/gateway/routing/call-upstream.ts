@@ -45,7 +45,7 @@ export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
-  /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
+  /** Whether a call to an engine that seems to have hung is worth its whole timeout. */
   readonly patience?: 'whole_timeout' | 'until_hung';
   /** Ends this call alone; left out: the caller's. */
   readonly signal?: CancelSignal;
@@ -70,7 +70,7 @@ export type CallOutcome =
   | { readonly kind: 'cancelled' };
 
 /**
- * Calls an upstream until it answers or is given up, all within one time-out. After a transient failure it is called
+ * Calls an upstream until it answers or is given up, all within one timeout. After a transient failure it is called
  * once more, an upstream that lacks the endpoint is asked for a chat completion, and `ondemand` is polled through
  * its cold start.
  */
@@ -175,7 +175,7 @@ function givenUp(
   return { kind: 'failed', failure };
 }
 
-/** It did not start within its time-out; its polls were not recorded one by one. */
+/** It did not start within its timeout; its polls were not recorded one by one. */
 function coldTooLong({ attempt }: Turn, call: UpstreamCall, { clock }: CallDeps): Failure {
   const endedAt = dualTimeOf(clock);
   const failure = classify({ kind: 'timeout', wasSilent: false }, call, endedAt.wallMs);
@@ -204,7 +204,7 @@ function retryDelayMs(
   return isShort && upstream !== 'local' ? wait : null;
 }
 
-/** Whether a failure only means that `ondemand` is still starting: it counts only when its time-out is over. */
+/** Whether a failure only means that `ondemand` is still starting: it counts only when its timeout is over. */
 function isColdStart(failure: Failure, call: UpstreamCall, { warmup }: CallDeps): boolean {
   return call.upstream === 'ondemand' && isStarting(failure, warmup.known());
 }

@@ -8,11 +8,14 @@ import {
   localCall,
   remoteCall,
 } from '../upstream/call.ts';
+import { isAliasedModel } from '../protocols/aliases.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import {
+  canChat,
   circuitIdOf,
   hasModel,
   type LocalTarget,
+  listsModel,
   localModel,
   remoteModel,
   type RemoteUpstream,
@@ -94,7 +97,7 @@ export function localCandidate(
       };
       // The same array where none is left out: the index of its models is kept by the array.
       const targets =
-        isEligible === null && isForAll(suitability)
+        isEligible === null && isForEach(suitability, choice.targets)
           ? choice.targets
           : choice.targets.filter(
               (target) =>
@@ -142,13 +145,15 @@ export function isLocalTooSlow(
   if (call.request.endpoint.keepsModel) return false;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
   const { circuits, predictions } = deps;
-  const { model, bytes } = call.request;
+  const { request } = call;
+  const { model, bytes } = request;
   const admits = (upstream: RemoteUpstream) =>
     circuits.exclusionOf(upstream.id, remoteModel(upstream, model) ?? '') === null;
   if (!remotes.some(admits)) return false;
   const delayMs = hedgeDelayMs(config);
   const machines = targetsOf(deps.pickLocal()).filter(
-    (target) => circuits.exclusionOf(circuitIdOf(target), localModel(target, model) ?? '') === null,
+    (target) =>
+      circuits.exclusionOf(circuitIdOf(target), localModel(target, request) ?? '') === null,
   );
   return (
     machines.length > 0 &&
@@ -201,10 +206,22 @@ export function orderFor(
   return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
 }
 
+/** Whether the owner has a model of that name: in an engine, or in an upstream's list. */
+export function isOwnModel(
+  model: string,
+  remotes: readonly RemoteUpstream[],
+  local: LocalChoice,
+): boolean {
+  return (
+    remotes.some(({ models }) => models.includes(model)) ||
+    targetsOf(local).some((target) => listsModel(target, model))
+  );
+}
+
 function isChosen(model: string, config: Config, remotes: readonly RemoteUpstream[]): boolean {
   return (
     remotes.some(({ models }) => models.includes(model)) ||
-    config.routing.modelAliases.some((pair) => pair.endsWith(`=${model}`))
+    isAliasedModel(config.routing.modelAliases, model)
   );
 }
 
@@ -225,6 +242,22 @@ interface SuitabilityRequest {
 function isForAll({ call, config }: Pick<SuitabilityRequest, 'call' | 'config'>): boolean {
   const { request } = call;
   return request.endpoint.support === 'required' && !keepsModel({ request, config });
+}
+
+/** Each of the machines may be called, whatever its models: all that most requests need to know of a large pool. */
+function isForEach(suitability: SuitabilityRequest, targets: readonly LocalTarget[]): boolean {
+  return isForAll(suitability) && allChat(targets);
+}
+
+/** Keyed by the array of targets, which stays the same array while its content does. */
+const chatting = new WeakMap<readonly LocalTarget[], boolean>();
+
+function allChat(targets: readonly LocalTarget[]): boolean {
+  const known = chatting.get(targets);
+  if (known !== undefined) return known;
+  const all = targets.every((target) => canChat(target, null));
+  chatting.set(targets, all);
+  return all;
 }
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
@@ -248,6 +281,7 @@ export function formForLocal(
 ): ChatCall | Unsuitable {
   const { call, config, support } = asked;
   const { endpoint, model } = call.request;
+  if (!endpoint.keepsModel && !canChat(target, model)) return 'model_mismatch';
   if (isForAll(asked)) return call;
   if (keepsModel({ request: call.request, config: asked.config }) && !hasModel(target, model))
     return 'model_mismatch';
@@ -264,7 +298,7 @@ function poolUnsuitable(
   suitability: SuitabilityRequest,
   targets: readonly LocalTarget[],
 ): Unsuitable | null {
-  if (targets.length === 0 || isForAll(suitability)) return null;
+  if (targets.length === 0 || isForEach(suitability, targets)) return null;
   const forms = targets.map((target) => formForLocal(suitability, target));
   if (forms.some((form) => typeof form === 'object')) return null;
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';

@@ -47,7 +47,7 @@ const MIN_SAMPLES = 20;
 const KEPT = 0.97;
 /** The first samples, whose errors are not counted: a line through so few misses by chance. */
 const UNCOUNTED_SAMPLES = 10;
-/** The largest body and the longest time-out that can be configured: larger samples are not real. */
+/** The largest body and the longest timeout that can be configured: larger samples are not real. */
 const MAX_PROMPT_BYTES = 2 ** 30;
 const MAX_TTFT_MS = 86_400_000;
 

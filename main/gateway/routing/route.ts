@@ -15,6 +15,8 @@ import { Walk, type WalkDeps } from './walk.ts';
 export interface RouterDeps extends HedgeDeps, WalkDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
+  /** A model of the fixed engine has answered. */
+  readonly localUsed: (model: string) => void;
 }
 
 /** `outcomes` has the upstreams that did not give the answer, in routing order. */
@@ -28,7 +30,7 @@ export type RouteResult =
   | { readonly kind: 'cancelled' };
 
 /**
- * Tries the upstreams in routing order until one answers (docs/routing.md). As soon as `local` is lost the
+ * Tries the upstreams in routing order until one answers (docs/understand/routing.md). As soon as `local` is lost the
  * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
@@ -93,8 +95,13 @@ async function call(
   return { ...(await callUpstream(turn, request, deps, { patience })), turn };
 }
 
-function answered(answer: AnsweredCall, walk: Walk, { warmup }: RouterDeps): RouteResult {
-  const { upstream } = answer.call;
+function answered(
+  answer: AnsweredCall,
+  walk: Walk,
+  { warmup, localUsed }: RouterDeps,
+): RouteResult {
+  const { upstream, provider, endpoint, model } = answer.call;
+  if (upstream === 'local' && provider === null && !endpoint.keepsModel) localUsed(model);
   walk.close(answer.turn);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
   return { ...answer, walk, outcomes: walk.outcomes(answer.turn) };

@@ -144,7 +144,7 @@ export class Walk {
 
   /**
    * How long to wait before `local` is called again, because it refused and said when it has room; null: do not
-   * call it again. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the time-out of `local`.
+   * call it again. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the timeout of `local`.
    * `before_others`: others could be called instead. `at_last`: nobody else is left, so a refusal of an earlier
    * request is waited out as well.
    */
@@ -164,7 +164,7 @@ export class Walk {
     return waitMs <= routing.retryAfterMaxMs && isInTime && isAdmitted ? waitMs : null;
   }
 
-  /** The call to `local` after a wait of `waitedMs`, with what is left of its time-out; null if it is not admitted. */
+  /** The call to `local` after a wait of `waitedMs`, with what is left of its timeout; null if it is not admitted. */
   returnToLocal(waitedMs: number): Turn | null {
     this.#hasReturned = true;
     const { config } = this.#request;

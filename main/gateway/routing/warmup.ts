@@ -150,12 +150,12 @@ export interface OndemandKnown {
 
 const SHORTEST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5000;
-/** What the last poll has left of the time-out. */
+/** What the last poll has left of the timeout. */
 const LAST_POLL_MS = 750;
 
 /**
  * Pause until the next poll of a starting `ondemand`: 1 s, growing to 5 s, and such that the last poll comes
- * just before the time-out; null when there is time for none.
+ * just before the timeout; null when there is time for none.
  */
 export function pollPauseMs(polls: number, leftMs: number): number | null {
   const restMs = leftMs - LAST_POLL_MS;

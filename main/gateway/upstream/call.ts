@@ -38,7 +38,7 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/routing.md#zero-spend). */
+  /** By the setting or by this request's header, only `local` may be called (docs/understand/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: (() => ChatForm) | null;
@@ -86,7 +86,7 @@ export interface UpstreamCall {
 
 /**
  * A call to `local`, with the caller's own `Authorization` and a model that the engine has.
- * `peers` is how many machines may be tried in turn; they share the time-out.
+ * `peers` is how many machines may be tried in turn; they share the timeout.
  */
 export function localCall(
   call: ChatCall,
@@ -172,7 +172,7 @@ function keyHeaders(
 
 /** The model that an engine is sent. */
 export function modelAt(target: LocalTarget, request: ChatRequest): string | null {
-  return request.endpoint.keepsModel ? request.model : localModel(target, request.model);
+  return request.endpoint.keepsModel ? request.model : localModel(target, request);
 }
 
 function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {

@@ -1,11 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import type { ModelFacts } from '#shared/models.ts';
+import type { EngineKind } from '../../engines/adapters/engine-view.ts';
+import type { EngineMemory } from '../../engines/adapters/probe.ts';
+import { readEngine } from '../../engines/detect.ts';
+import { modelFacts } from '../../engines/model-facts.ts';
+import { byPreference } from '../../engines/preference.ts';
+import { withTimeout } from '../../platform/async.ts';
+import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
 import { parseModelList } from './listed-models.ts';
-import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
+import { type BaseAddress, listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 interface LocalEngine {
+  /** A model has answered. */
+  used(model: string): void;
   /** Without models until the first list has arrived. */
   target(): LocalTarget;
   start(): void;
@@ -23,12 +33,14 @@ const MAX_WAIT_MS = 1000;
 /** Polls the model list of the engine at `baseUrl`; `changed` is called when it changes. */
 function createLocalEngine(
   baseUrl: string,
-  edges: { readonly http: HttpClient; readonly clock: Clock },
+  edges: FixedEngineEdges,
   changed: () => void,
 ): LocalEngine {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
   let known: ListedModels = { models: null, ownedBy: null };
+  const reader = createReader(baseAddress, edges);
+  let lastUsed: string | null = null;
   let cancelTimer = () => {};
   let stopped = false;
   let refreshing: Promise<void> | null = null;
@@ -45,10 +57,11 @@ function createLocalEngine(
 
   async function readList(): Promise<void> {
     const result = await fetchModelList(source, LIMITS, edges);
+    const isList = result.kind === 'response' && result.status === 200;
+    const told = isList ? await reader.facts(result) : [];
     if (stopped) return;
     // While an engine is down its last list stays: it will most likely have the same models again.
-    const listed =
-      result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
+    const listed = isList ? listedModels(result.body) : null;
     // llama.cpp with a key names itself in its headers, but refuses its list.
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
     if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
@@ -56,11 +69,15 @@ function createLocalEngine(
     if (isUp) identifiedAt = edges.clock.now();
     if (listed !== null) {
       const before = known;
-      known = listed;
+      known = inOrder(listed, told);
       // Some engines say that their models were created just now.
       if (!isDeepStrictEqual(namesOf(before), namesOf(known))) changed();
     }
     cancelTimer = edges.clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
+  }
+
+  function inOrder(listed: ListedModels, facts: readonly ModelFacts[]): ListedModels {
+    return withFacts(listed, facts, { lastUsed, memoryBytes: edges.memoryAt(baseUrl) });
   }
 
   /** Ends with the list, or after a second without one. */
@@ -78,6 +95,17 @@ function createLocalEngine(
 
   return {
     target: () => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
+    used(name) {
+      const { facts = [], models } = known;
+      const model = models === null ? name : (listedName(models, name) ?? name);
+      if (model === lastUsed) return;
+      lastUsed = model;
+      const before = facts.find(({ id }) => id === model);
+      const now = facts.map((each) => (each === before ? { ...each, loaded: true } : each));
+      if (models !== null) known = inOrder(known, now);
+      // The engine has loaded it, and may have thrown out another.
+      if (before?.loaded === false) void refresh();
+    },
     start: () => void refresh(),
     stop() {
       stopped = true;
@@ -94,6 +122,8 @@ function createLocalEngine(
 export interface FixedEngine {
   /** Null while none is set. */
   target(): LocalTarget | null;
+  /** A model of it has answered. */
+  used(model: string): void;
   set(baseUrl: string | null): void;
   /**
    * Ends once the engine is known, or has been waited for a second; null if it has been known since its last failure
@@ -102,14 +132,19 @@ export interface FixedEngine {
   identified(failedAt: number | null): Promise<void> | null;
 }
 
-/** `changed` is called when the model list of the current engine changes. */
-export function createFixedEngine(
-  deps: { readonly http: HttpClient; readonly clock: Clock },
-  changed: () => void,
-): FixedEngine {
+interface FixedEngineEdges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** Of the GPUs that the engine at an address has; null while unknown. */
+  readonly memoryAt: (baseUrl: string) => number | null;
+}
+
+/** `changed` is called when the models of the current engine change, or what is known of them. */
+export function createFixedEngine(deps: FixedEngineEdges, changed: () => void): FixedEngine {
   let engine: LocalEngine | null = null;
   return {
     target: () => engine?.target() ?? null,
+    used: (model) => engine?.used(model),
     identified: (failedAt) => engine?.identified(failedAt) ?? null,
     set(baseUrl) {
       engine?.stop();
@@ -119,9 +154,60 @@ export function createFixedEngine(
   };
 }
 
-type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed'>;
+type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed' | 'facts'>;
 
-const namesOf = ({ models, ownedBy }: ListedModels) => ({ models, ownedBy });
+const namesOf = ({ models, ownedBy, facts }: ListedModels) => ({ models, ownedBy, facts });
+
+/** The models in the order of preference; what the list has and the engine's own API has not comes after. */
+function withFacts(
+  listed: ListedModels,
+  facts: readonly ModelFacts[],
+  circumstances: Parameters<typeof byPreference>[1],
+): ListedModels {
+  const models = listed.models ?? [];
+  const said = new Map(facts.map((model) => [model.id, model]));
+  const lengths = new Map(listed.listed?.map((model) => [model.id, model.contextLength]));
+  // Of a known engine only its own API counts: some list what a model was trained with.
+  const unsaid = (id: string) =>
+    modelFacts(id, facts.length === 0 ? { context_length: lengths.get(id) ?? null } : {});
+  const all = models.map((id) => said.get(id) ?? unsaid(id));
+  const preferred = byPreference(all, circumstances);
+  return { ...listed, models: preferred.map(({ id }) => id), facts: preferred };
+}
+
+/** A server that is no known engine is not asked again for what only engines have. */
+const STRANGER_MS = 600_000;
+
+/** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
+const FACTS_MS = 900;
+
+/** Reads what the engine says of its models beside their list. */
+function createReader(
+  { origin, basePath, basicAuth }: BaseAddress,
+  edges: Pick<FixedEngineEdges, 'http' | 'clock'>,
+) {
+  const address = { origin, basePath, authorization: basicAuth };
+  const memory: EngineMemory = new Map();
+  let kind: EngineKind | null = null;
+  let strangerUntil = -Infinity;
+
+  async function read(list: FetchResult): Promise<readonly ModelFacts[]> {
+    if (edges.clock.ticks() < strangerUntil) return [];
+    const found = await readEngine(address, { was: kind, list }, { ...edges, memory });
+    if (found === null) strangerUntil = edges.clock.ticks() + STRANGER_MS;
+    const facts = found?.detail.facts ?? [];
+    // Another may have taken its place.
+    kind = facts.length === 0 ? null : (found?.kind ?? null);
+    return facts;
+  }
+
+  return {
+    async facts(list: FetchResult): Promise<readonly ModelFacts[]> {
+      const end = await withTimeout(read(list), { clock: edges.clock, ms: FACTS_MS });
+      return end.kind === 'settled' ? end.value : [];
+    },
+  };
+}
 
 /** Null if the body is not an OpenAI model list. */
 function listedModels(body: Buffer): ListedModels | null {

@@ -62,7 +62,7 @@ export interface Called {
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
-/** See docs/routing.md#what-falls-back. */
+/** See docs/understand/routing.md#what-falls-back. */
 export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -135,149 +135,139 @@ interface ErrorFacts {
   readonly isPage: boolean;
 }
 
-interface Row {
-  readonly when: (seen: ErrorFacts) => boolean;
+/** What an error response means, but for its own words and times. */
+interface Judgement extends Pick<Failure, 'mark' | 'surfaced' | 'fallBack'> {
   /** Null: `http_<status>`. */
   readonly reason: FailureReason | null;
-  readonly mark: Failure['mark'];
-  readonly surfaced: Failure['surfaced'];
-  readonly fallBack: FallBack;
 }
 
-function row(
-  when: Row['when'],
-  reason: Row['reason'],
-  mark: Row['mark'],
-  surfaced: readonly [number, UpstreamErrorCode],
-): Row {
-  const [status, code] = surfaced;
-  return { when, reason, mark, surfaced: { status, code }, fallBack: 'always' };
+function replaced(
+  reason: FailureReason | null,
+  mark: Failure['mark'],
+  status: number,
+  code: UpstreamErrorCode,
+): Judgement {
+  return { reason, mark, surfaced: { status, code }, fallBack: 'always' };
 }
 
-function passed(when: Row['when'], reason: Row['reason'], fallBack: FallBack): Row {
-  return { when, reason, mark: 'neutral', surfaced: 'as_is', fallBack };
+function passed(reason: FailureReason | null, fallBack: FallBack): Judgement {
+  return { reason, mark: 'neutral', surfaced: 'as_is', fallBack };
 }
 
-const isAny =
-  (...statuses: readonly number[]) =>
-  ({ status }: ErrorFacts) =>
-    statuses.includes(status);
+const QUOTA = replaced('quota', 'neutral', 502, 'upstream_quota');
+const OWN_KEY = passed(null, 'never');
+const NO_MODEL = replaced('model_not_found', 'neutral', 404, 'model_not_found');
+const CREDENTIALS = replaced('credentials', 'neutral', 502, 'upstream_credentials');
+const FULL = replaced('busy', 'neutral', 503, 'upstream_busy');
+const RATE_LIMITED = replaced('rate_limited', 'neutral', 429, 'upstream_rate_limited');
+const TIMED_OUT = replaced('timeout', 'failure', 504, 'upstream_timeout');
+const IN_CONFLICT = replaced(null, 'neutral', 503, 'upstream_unavailable');
+const UNSUPPORTED = replaced('unsupported', 'neutral', 404, 'unsupported_endpoint');
+const ELSEWHERE = passed(null, 'always');
+const UNEXPLAINED = passed(null, 'once');
+const ENGINE_GONE = replaced('unreachable', 'failure', 502, 'upstream_unreachable');
+const UNAVAILABLE = replaced(null, 'failure', 503, 'upstream_unavailable');
+const BROKEN = replaced(null, 'failure', 502, 'upstream_error');
+const MISCONFIGURED = replaced(null, 'failure', 502, 'upstream_misconfigured');
 
-const means =
-  (...meanings: readonly Meaning[]) =>
-  ({ meaning }: ErrorFacts) =>
-    meaning !== null && meanings.includes(meaning);
+/** Said of one prompt, one request or one model: another caller's may be taken. */
+const ABOUT_THE_REQUEST: ReadonlyMap<Meaning | null, Judgement> = new Map(
+  (
+    [
+      'context_length',
+      'request_too_large',
+      'unsupported_input',
+      'unsupported_feature',
+      'moderation',
+    ] as const
+  ).map((meaning) => [meaning, passed(meaning, 'always')]),
+);
+const TOO_LARGE = passed('request_too_large', 'always');
 
 /** A busy hosted API is rate limiting or broken; a busy engine of one's own is full or starting. */
 const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
   upstream === 'local' || upstream === 'ondemand';
 
-/** Said of one prompt, one request or one model: another caller's may be taken. */
-const ABOUT_THE_REQUEST = [
-  'context_length',
-  'request_too_large',
-  'unsupported_input',
-  'unsupported_feature',
-  'moderation',
-] as const satisfies readonly (Meaning & FailureReason)[];
+/** As in docs/understand/routing.md#what-falls-back; the first that says something counts. */
+function judge(facts: ErrorFacts): Judgement {
+  return (
+    ofAccount(facts) ??
+    ofRequest(facts) ??
+    ofKey(facts) ??
+    ofLoad(facts) ??
+    ofStatus(facts) ??
+    MISCONFIGURED
+  );
+}
 
-/** As in docs/routing.md#what-falls-back; the first matching row decides. */
-const ROWS: readonly Row[] = [
-  row(
-    (seen) => means('quota')(seen) || (isAny(402)(seen) && !means('request_too_large')(seen)),
-    'quota',
-    'neutral',
-    [502, 'upstream_quota'],
-  ),
+function ofAccount({ status, meaning, upstream, agentRefusedUs }: ErrorFacts): Judgement | null {
+  if (meaning === 'quota' || (status === 402 && meaning !== 'request_too_large')) return QUOTA;
+  if (upstream !== 'local' || agentRefusedUs) return null;
   // The caller's own credential: falling back would spend our keys for a stranger.
-  passed(
-    (seen) =>
-      seen.upstream === 'local' &&
-      !seen.agentRefusedUs &&
-      (isAny(401, 403)(seen) || (isAny(400)(seen) && means('credentials')(seen))),
-    null,
-    'never',
-  ),
-  ...ABOUT_THE_REQUEST.map((meaning) =>
-    passed(
-      (seen) => means(meaning)(seen) && !isAny(401)(seen) && !isThrottled(seen),
-      meaning,
-      'always',
-    ),
-  ),
-  passed(isAny(413), 'request_too_large', 'always'),
-  row(
-    (seen) =>
-      !isAny(401)(seen) &&
-      (means('model_not_found')(seen) ||
-        // 410: NVIDIA NIM, for a model that was retired (can1357/oh-my-pi#2299).
-        (isAny(404, 410)(seen) &&
-          !means('no_endpoint', 'no_object')(seen) &&
-          saysModel(seen.error))),
-    'model_not_found',
-    'neutral',
-    [404, 'model_not_found'],
-  ),
-  row(
-    // A wall in front of an API answers 403 with a page, for one prompt.
-    (seen) => isAny(401)(seen) || (isAny(403)(seen) && !seen.isPage) || means('credentials')(seen),
-    'credentials',
-    'neutral',
-    [502, 'upstream_credentials'],
-  ),
-  row(
-    (seen) => isAny(429, 503)(seen) && isOwnMachine(seen) && saysBusy(seen.error),
-    'busy',
-    'neutral',
-    [503, 'upstream_busy'],
-  ),
+  const isRefused =
+    status === 401 || status === 403 || (status === 400 && meaning === 'credentials');
+  return isRefused ? OWN_KEY : null;
+}
+
+function ofRequest({ status, meaning, error }: ErrorFacts): Judgement | null {
+  if (status === 413) return ABOUT_THE_REQUEST.get(meaning) ?? TOO_LARGE;
+  if (status === 401) return null;
+  // Bedrock says "too many tokens, please wait" for a rate limit.
+  const isThrottled = status === 429 && meaning !== 'request_too_large';
+  const about = isThrottled ? undefined : ABOUT_THE_REQUEST.get(meaning);
+  if (about !== undefined) return about;
+  if (meaning === 'model_not_found') return NO_MODEL;
+  // 410: NVIDIA NIM, for a model that was retired (can1357/oh-my-pi#2299).
+  const isMissing =
+    (status === 404 || status === 410) && meaning !== 'no_endpoint' && meaning !== 'no_object';
+  return isMissing && saysModel(error) ? NO_MODEL : null;
+}
+
+/** A wall in front of an API answers 403 with a page, for one prompt. */
+function ofKey({ status, meaning, isPage }: ErrorFacts): Judgement | null {
+  const isRefused = status === 401 || (status === 403 && !isPage) || meaning === 'credentials';
+  return isRefused ? CREDENTIALS : null;
+}
+
+function ofLoad(facts: ErrorFacts): Judgement | null {
+  const { status, meaning, error } = facts;
+  const mayBeFull = (status === 429 || status === 503) && isOwnMachine(facts);
+  if (mayBeFull && saysBusy(error)) return FULL;
   // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
-  row((seen) => isAny(429, 498)(seen) || means('rate_limited')(seen), 'rate_limited', 'neutral', [
-    429,
-    'upstream_rate_limited',
-  ]),
-  row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
-  row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
-  // A stored response, or a file: another upstream may have it, and the route is there.
-  passed((seen) => isAny(404)(seen) && means('no_object')(seen), null, 'always'),
-  row(
-    (seen) =>
-      seen.support !== 'required' && (isAny(404, 405, 501)(seen) || means('no_endpoint')(seen)),
-    'unsupported',
-    'neutral',
-    [404, 'unsupported_endpoint'],
-  ),
-  // MLX-LM answers 404, and words alone, to whatever fails before the first token (ml-explore/mlx-lm, server.py).
-  passed(
-    (seen) =>
-      isAny(404)(seen) &&
-      !means('no_endpoint')(seen) &&
-      seen.error.codes.length === 0 &&
-      seen.error.message !== '',
-    null,
-    'always',
-  ),
-  passed(({ status }) => status >= 400 && status < 500 && !HEALTH.has(status), null, 'once'),
+  if (status === 429 || status === 498 || meaning === 'rate_limited') return RATE_LIMITED;
+  return null;
+}
+
+function ofStatus(facts: ErrorFacts): Judgement | null {
+  const { status, meaning, upstream } = facts;
+  if (status >= 400 && status < 500) return ofClientStatus(facts);
+  if (lacksEndpoint(facts)) return UNSUPPORTED;
   // The agent answers, but its engine is down.
-  row(
-    (seen) => isAny(502)(seen) && seen.upstream === 'local' && means('engine_gone')(seen),
-    'unreachable',
-    'failure',
-    [502, 'upstream_unreachable'],
-  ),
-  row(isAny(503), null, 'failure', [503, 'upstream_unavailable']),
-  row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
-];
+  if (status === 502 && upstream === 'local' && meaning === 'engine_gone') return ENGINE_GONE;
+  if (status === 503) return UNAVAILABLE;
+  return status >= 500 ? BROKEN : null;
+}
 
-/** A base URL that leads nowhere. */
-const HEALTH: ReadonlySet<number> = new Set([404, 405, 407, 410]);
+function ofClientStatus(facts: ErrorFacts): Judgement | null {
+  const { status, meaning, error } = facts;
+  if (status === 408) return TIMED_OUT;
+  if (status === 409 || status === 423 || status === 425) return IN_CONFLICT;
+  // A stored response, or a file: another upstream may have it, and the route is there.
+  if (status === 404 && meaning === 'no_object') return ELSEWHERE;
+  if (lacksEndpoint(facts)) return UNSUPPORTED;
+  // MLX-LM answers 404, and words alone, to whatever fails before the first token (ml-explore/mlx-lm, server.py).
+  const isInWords = error.codes.length === 0 && error.message !== '';
+  if (status === 404 && meaning !== 'no_endpoint' && isInWords) return ELSEWHERE;
+  return LEADS_NOWHERE.has(status) ? null : UNEXPLAINED;
+}
 
-/** Bedrock says "too many tokens, please wait" for a rate limit. */
-const isThrottled = ({ status, meaning }: ErrorFacts) =>
-  status === 429 && meaning !== 'request_too_large';
+function lacksEndpoint({ status, meaning, support }: ErrorFacts): boolean {
+  if (support === 'required') return false;
+  return status === 404 || status === 405 || status === 501 || meaning === 'no_endpoint';
+}
 
-/** 404 and 405 of an endpoint that must be there, 3xx and whatever else an endpoint should not answer. */
-const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
+/** Of a wrong base URL. */
+const LEADS_NOWHERE: ReadonlySet<number> = new Set([404, 405, 407, 410]);
 
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
@@ -297,7 +287,7 @@ function classifyStatus(
     error,
     isPage: body.length > 0 && error.message === '' && error.codes.length === 0,
   };
-  const { reason, mark, surfaced, fallBack } = ROWS.find((each) => each.when(facts)) ?? OTHERWISE;
+  const { reason, mark, surfaced, fallBack } = judge(facts);
   return {
     reason: reason ?? `http_${status}`,
     mark,

@@ -34,13 +34,11 @@ const LENGTHS = [
 ];
 
 function listedModel(entry: Readonly<Record<string, unknown>>): readonly ListedModel[] {
-  const { id, created, created_at: createdAt, meta } = entry;
+  const { id, created, created_at: createdAt } = entry;
   // Together's name for it.
   const owner = entry['owned_by'] ?? entry['organization'];
   if (typeof id !== 'string' || !MODEL_ID.test(id)) return [];
-  // llama.cpp gives the length that the model was trained with.
-  const trained = isObject(meta) ? meta['n_ctx_train'] : undefined;
-  const lengths = [...LENGTHS.map((name) => entry[name]), trained];
+  const lengths = LENGTHS.map((name) => entry[name]);
   const at = typeof createdAt === 'string' ? Math.floor(isoMs(createdAt) / 1000) : created;
   return [
     {

@@ -1,9 +1,9 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import { aliasesOf } from '../protocols/chat-request.ts';
+import { namedAliases } from '../protocols/aliases.ts';
 import type { LocalChoice } from './call.ts';
 import type { ListedModel } from './listed-models.ts';
-import { type RemoteUpstream, takenModels } from './upstreams.ts';
+import { type LocalTarget, type RemoteUpstream, takenModels } from './upstreams.ts';
 
 interface ModelEntry {
   readonly id: string;
@@ -39,7 +39,7 @@ export function modelList(known: Known): {
       entries.set(model.id, before === undefined ? entryOf(id, model) : alsoAt(id, before, model));
     }
   }
-  for (const [alias, model] of aliasesOf(known.config.routing.modelAliases)) {
+  for (const [alias, model] of namedAliases(known.config.routing.modelAliases)) {
     const entry = entries.get(model) ?? { ...entryOf('local', bare(model)), upstreams: [] };
     entries.set(alias, { ...entry, id: alias, alias_of: model });
   }
@@ -61,11 +61,13 @@ function entryOf(
   };
 }
 
-/** Fills in what the first upstream does not say from a later one. */
+/** Fills in what the first upstream does not say from a later one; a hosted window says nothing of one's own. */
 function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEntry {
   const upstreams = entry.upstreams.includes(id) ? entry.upstreams : [...entry.upstreams, id];
   const created = entry.created === 0 ? (model.created ?? 0) : entry.created;
-  return { ...entryOf(id, model), ...entry, upstreams, created };
+  const isWindowOpen = entry.owned_by === 'local' && id !== 'local';
+  const later = entryOf(id, isWindowOpen ? { ...model, contextLength: null } : model);
+  return { ...later, ...entry, upstreams, created };
 }
 
 const bare = (id: string): ListedModel => ({ id, created: null, owner: null, contextLength: null });
@@ -87,8 +89,27 @@ function localModels(local: LocalChoice): readonly ListedModel[] {
     case 'none':
       return [];
     case 'target':
-      return local.target.listed ?? (local.target.models ?? []).map(bare);
+      return modelsAt(local.target);
     case 'tier':
-      return local.targets.flatMap(({ models }) => (models ?? []).map(bare));
+      return withSmallestWindow(local.targets.flatMap(modelsAt));
   }
+}
+
+/** With the window that is served, which may be smaller than what the list says. */
+function modelsAt({ models, listed, facts }: LocalTarget): readonly ListedModel[] {
+  return (models ?? []).map((id) => {
+    const model = listed?.find((each) => each.id === id) ?? bare(id);
+    if (facts === undefined) return model;
+    const length = facts.find((each) => each.id === id)?.context_length ?? null;
+    return { ...model, contextLength: length };
+  });
+}
+
+/** An app may be served by any of the machines. */
+function withSmallestWindow(models: readonly ListedModel[]): readonly ListedModel[] {
+  const smallest = new Map<string, number>();
+  for (const { id, contextLength: length } of models) {
+    if (length !== null) smallest.set(id, Math.min(length, smallest.get(id) ?? length));
+  }
+  return models.map((model) => ({ ...model, contextLength: smallest.get(model.id) ?? null }));
 }

@@ -278,16 +278,32 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
+/** By code, the place of the refusal that it belongs to. */
+const PLACE_OF_CODE: ReadonlyMap<string, number> = new Map(
+  REFUSALS.flatMap(({ codes }, place) => codes.map((code) => [code, place] as const)),
+);
+
+/** All phrases of each refusal in one pattern; null where only codes tell. */
+const WORDS = REFUSALS.map(({ words }) =>
+  words.length === 0 ? null : new RegExp(words.map(({ source }) => source).join('|'), 'i'),
+);
+
 /** Null if neither a code nor the words say what a refusal with this status is about. */
 export function meaningOf({ codes, message }: UpstreamError, status: number): Meaning | null {
   if (asksForMoreThanTheLimit(message)) return 'request_too_large';
-  const text = message.slice(0, MAX_SEARCHED_CHARS);
-  const found = REFUSALS.find(({ codes: known, words, isNeverWordedAs5xx }) => {
-    if (known.some((code) => codes.includes(code))) return true;
-    const isWorded = status < 500 || isNeverWordedAs5xx !== true;
-    return isWorded && words.some((pattern) => pattern.test(text));
-  });
-  return found?.meaning ?? null;
+  let coded = REFUSALS.length;
+  for (const code of codes) coded = Math.min(coded, PLACE_OF_CODE.get(code) ?? coded);
+  const worded = placeOfWords(message.slice(0, MAX_SEARCHED_CHARS), status, coded);
+  return REFUSALS[worded]?.meaning ?? null;
+}
+
+/** The place of the first refusal before `end` that `text` has words of; `end` for none. */
+function placeOfWords(text: string, status: number, end: number): number {
+  for (let place = 0; place < end; place += 1) {
+    const isRead = status < 500 || REFUSALS[place]?.isNeverWordedAs5xx !== true;
+    if (isRead && WORDS[place]?.test(text) === true) return place;
+  }
+  return end;
 }
 
 /** Error messages stand at the start of what an engine appends. */

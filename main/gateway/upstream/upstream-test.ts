@@ -21,7 +21,7 @@ export interface TestDeps {
 
 /** Reasoning models spend a few tokens before the first of their answer. */
 const MAX_TOKENS = 16;
-/** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own time-out. */
+/** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own timeout. */
 const MAX_TEST_MS = 30_000;
 
 /** The smallest completion, sent to one upstream past routing and circuits. Never rejects. */

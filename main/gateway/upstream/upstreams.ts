@@ -1,5 +1,8 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
+import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
+import { modelFacts } from '../../engines/model-facts.ts';
+import { isForChat, standIn } from '../../engines/preference.ts';
 import { userinfoOf } from '../../platform/userinfo.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
@@ -43,8 +46,10 @@ export interface LocalTarget {
   readonly baseAddress: BaseAddress;
   /** The models it lists, the loaded one first; null while unknown. */
   readonly models: readonly string[] | null;
-  /** The same with what is known of each; absent where nothing is. */
+  /** The same with what its list says of each; absent where it says nothing. */
   readonly listed?: readonly ListedModel[];
+  /** What is known of each, in the order in which a name that it does not have goes to them; absent where nothing is. */
+  readonly facts?: readonly ModelFacts[];
   /** The `owned_by` of its models, which identifies some engines; null while unknown. */
   readonly ownedBy: string | null;
   /** Authenticates the gateway to the agent; null for a fixed engine. */
@@ -127,16 +132,51 @@ export function hasModel({ models }: LocalTarget, requested: string | null): boo
   return nameAt(models, requested) !== null;
 }
 
-/** The caller's model if the engine lists it or lists none, otherwise the first that it lists. */
-export function localModel({ models }: LocalTarget, requested: string | null): string | null {
-  if (models === null || models.length === 0) return requested;
-  return (requested === null ? null : nameAt(models, requested)) ?? models[0] ?? requested;
+/** Whether an engine is known to have a model of that name. */
+export function listsModel({ models }: LocalTarget, requested: string): boolean {
+  return models !== null && nameAt(models, requested) !== null;
+}
+
+/** What a request asks of a model. */
+export interface ModelRequest {
+  readonly model: string | null;
+  readonly needs: () => ModelNeeds;
+}
+
+/** The caller's model if the engine lists it or lists none, otherwise the one that stands in; null if none can chat. */
+export function localModel(target: LocalTarget, { model, needs }: ModelRequest): string | null {
+  const { models } = target;
+  if (models === null || models.length === 0) return model;
+  return (
+    (model === null ? null : nameAt(models, model)) ?? standIn(factsOf(target), needs)?.id ?? null
+  );
+}
+
+/** Whether the engine has a model for a chat that names `requested`; one that lists nothing is believed to. */
+export function canChat(target: LocalTarget, requested: string | null): boolean {
+  const { models } = target;
+  if (models === null || models.length === 0) return true;
+  if (requested !== null && nameAt(models, requested) !== null) return true;
+  return factsOf(target).some(isForChat);
+}
+
+/** Of an older agent only the names are known. */
+function factsOf({ facts, models }: LocalTarget): readonly ModelFacts[] {
+  return facts ?? (models ?? []).map((id) => modelFacts(id));
+}
+
+/** What an engine is to be sent for a name; null if it does not list it. */
+function nameAt(models: readonly string[], requested: string): string | null {
+  const name = listedName(models, requested);
+  // Ollama takes a name without the tag that it lists.
+  return name === `${requested}:latest` ? requested : name;
 }
 
 /** What an engine calls a model; null if it does not list it. */
-function nameAt(models: readonly string[], requested: string): string | null {
-  // Ollama lists a tag that callers leave out, and takes both names.
-  if (models.includes(requested) || models.includes(`${requested}:latest`)) return requested;
+export function listedName(models: readonly string[], requested: string): string | null {
+  if (models.includes(requested)) return requested;
+  // Ollama lists a tag that callers leave out.
+  if (models.includes(`${requested}:latest`)) return `${requested}:latest`;
   // Docker Model Runner lists `docker.io/ai/gemma3n:latest` and may refuse `ai/gemma3n` (docker/hello-genai#25).
   const long = `docker.io/${requested}`;
   return models.find((name) => name === long || name === `${long}:latest`) ?? null;

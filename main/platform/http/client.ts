@@ -42,7 +42,7 @@ export function createHttpClient({
 /**
  * The client for `http:` origins: engines on this machine and in the local network. Keeps any number of
  * connections, with one request at a time on each. It exists because a general client costs more time per
- * request; docs/decisions/own-http-client.md has the figures and when to drop it.
+ * request; docs/contributing/decisions/own-http-client.md has the figures and when to drop it.
  */
 function createPlainClient(connectTimeoutMs: number, distrust: Distrust): HttpClient {
   const origins = new Map<string, PlainOrigin>();

@@ -22,7 +22,7 @@ const STALLED_MS = 600_000;
 /** Requests of one connection that wait for their answers; few clients send a second one before the first answer. */
 const MAX_PIPELINED = 64;
 
-/** An HTTP server, not listening yet, in which no caller can starve the others (docs/limits.md#connections). */
+/** An HTTP server, not listening yet, in which no caller can starve the others (docs/understand/limits.md#connections). */
 export function createGuardedServer(
   listener: RequestListener,
   clock: Clock,
@@ -171,7 +171,7 @@ function closeStalled(server: Server, connections: Connections, stalledMs: numbe
 
 /** Changes with each byte that the system took from the connection or gave to it. */
 function movedBytes(socket: Socket): string {
-  // Not documented, but the only place that shows the progress of one long write; Node's own time-outs read it.
+  // Not documented, but the only place that shows the progress of one long write; Node's own timeouts read it.
   const handle: unknown = Reflect.get(socket, '_handle');
   const queued = isObject(handle) ? handle['writeQueueSize'] : 0;
   return `${socket.bytesRead} ${socket.bytesWritten} ${socket.writableLength} ${String(queued)}`;

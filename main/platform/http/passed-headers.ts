@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from './types.ts';
 
 /**
- * Passed on from the caller of a gateway or an agent (docs/http-api.md#forwarded-headers): no cookies, no gateway
+ * Passed on from the caller of a gateway or an agent (docs/reference/http-api.md#forwarded-headers): no cookies, no gateway
  * token, no browser headers. What is called may be a gateway in turn, so the hops are among them.
  */
 const FROM_CALLER =

@@ -71,7 +71,7 @@ export interface RunOrder {
 /** Limit for a whole run. */
 const RUN_TIMEOUT_MS = 60_000;
 
-/** Runs all checks of a provider (docs/agent-protocol.md); null if it was aborted. */
+/** Runs all checks of a provider (docs/reference/agent-protocol.md); null if it was aborted. */
 export async function runChecks(
   order: RunOrder,
   edges: RunEdges,

@@ -19,7 +19,7 @@ export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName
   return new Set(findings.filter(({ check }) => check.passed).map(({ check }) => check.name));
 }
 
-/** `firstInference`: no test inference was made before, so a time-out may mean that the model was being loaded. */
+/** `firstInference`: no test inference was made before, so a timeout may mean that the model was being loaded. */
 export function verdictOf(findings: readonly Finding[], firstInference: boolean): RunOutcome {
   const passed = passedNames(findings);
   const failed = CHECK_NAMES.filter((name) => !passed.has(name));

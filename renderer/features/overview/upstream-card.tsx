@@ -43,7 +43,9 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
         <Breaker condition={condition} flow={flow} />
         <span className="segment" data-live={flow === 'round' || flow === 'through' || undefined} />
       </div>
-      <h3 tabIndex={-1}>{report.label}</h3>
+      <h3 tabIndex={-1} title={report.label}>
+        {report.label}
+      </h3>
       <div className="serves">
         <p className="model" title={report.model}>
           {missing ? '' : report.model || words.anyModel}

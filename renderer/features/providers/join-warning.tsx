@@ -5,7 +5,7 @@ import { t } from '../../text/t.ts';
 
 interface JoinWarningProps {
   readonly note: JoinNote | null;
-  /** True when read from the join line; false when guessed from this page's address. */
+  /** True when read from the join command; false when guessed from this page's address. */
   readonly certain: boolean;
 }
 
@@ -39,7 +39,7 @@ function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote
 
 type JoinNote = 'here-only' | 'plain-http';
 
-/** The note to show about a gateway's address; `url` is the page's or the one in the join line. */
+/** The note to show about a gateway's address; `url` is the page's or the one in the join command. */
 export function joinNoteOf(url: string): JoinNote | null {
   const address = URL.parse(url);
   if (!address) return null;
@@ -47,7 +47,7 @@ export function joinNoteOf(url: string): JoinNote | null {
   return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
 }
 
-/** The gateway's address in a join line; the first if it names several. */
+/** The gateway's address in a join command; the first if it names several. */
 export function gatewayOf(join: string): string | null {
   return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 }

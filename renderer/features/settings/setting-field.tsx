@@ -229,13 +229,14 @@ export function hintOf(field: Field, draft: Draft | undefined): string {
   return field.choices.find(({ value }) => value === chosen)?.meaning ?? field.meaning;
 }
 
-/** Name of a section; for an upstream its label. */
+/** Name of a section; for an upstream its label, and for Local what that word stands for. */
 export function sectionTitle(
   { id, upstream }: Section,
   upstreams: readonly UpstreamReport[],
 ): string {
-  if (upstream !== null) return upstreams.find((report) => report.id === upstream)?.label ?? id;
-  return words.sections[id] ?? id;
+  const label = upstreams.find((report) => report.id === upstream)?.label ?? id;
+  if (upstream === 'local') return words.yourGpus(label);
+  return upstream === null ? (words.sections[id] ?? id) : label;
 }
 
 /** The main values of a section in one line, shown while it is closed. */

@@ -12,23 +12,23 @@ export const joining = {
   ),
   steps: {
     engine: 'On the machine with the GPU, start its engine.',
-    run: 'In a terminal there, run the line that fits. Keep it secret: it works only once.',
+    run: 'In a terminal on that machine, run one of these commands. Treat it like a password: it works once.',
     installed: 'Where Switchyard is installed',
-    line: 'line',
-    paste: 'Or paste it in the window there: Providers, “Join a gateway…”.',
-    expired: 'These lines have expired.',
+    line: 'join command',
+    paste: 'Or paste it into the dashboard there: Machines, “Join a gateway…”.',
+    expired: 'These commands have expired.',
     renew: 'Make new ones',
     valid: (time: string) => `Valid for ${time}.`,
     appears: 'The machine appears in the list within seconds and is verified at once.',
     reading: 'Reading the install command…',
     installOnceShared:
-      'If Switchyard is not installed there: share this gateway, and an install line appears here.',
+      'If Switchyard is not installed there: share this gateway, and an install command appears here.',
     noInstall: (reason: string) => `Nothing to install from here: ${reason}`,
     unix: 'Without Switchyard: Linux and macOS, with Node 24',
     windows: 'Windows PowerShell',
     installs: (version: string) =>
-      `Installs Switchyard ${version} for the user who runs it. To check it first, open the address in the line and compare its SHA-256.`,
-    installLine: 'install line',
+      `Installs Switchyard ${version} for the user who runs it. To check it first, open the address in the command and compare its SHA-256.`,
+    installLine: 'install command',
     sha256: (sum: string) => (
       <>
         SHA-256 <code>{sum}</code>
@@ -36,7 +36,7 @@ export const joining = {
     ),
   },
   warning: {
-    hereOnly: 'Only this machine can use this line.',
+    hereOnly: 'Only this machine can use this command.',
     hereOnlyText: 'It names an address that other machines cannot reach.',
     mustReach: 'The other machine must be able to reach this gateway.',
     mustReachText:
@@ -45,8 +45,8 @@ export const joining = {
     plainHttp: (
       <>
         <strong>This gateway uses plain HTTP.</strong> Anyone who can listen in on the network can
-        read prompts, answers and the line itself. Continue only on a network that you trust, or
-        over a tailnet, which encrypts it.
+        read prompts, answers and the join command itself. Continue only on a network that you
+        trust, or over a tailnet, which encrypts it.
       </>
     ),
   },

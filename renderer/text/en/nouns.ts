@@ -6,6 +6,7 @@ export const FAILURES = { one: 'failure', other: 'failures' };
 export const KEYS = { one: 'key', other: 'keys' };
 export const MACHINES = { one: 'machine', other: 'machines' };
 export const MODELS = { one: 'model', other: 'models' };
+export const MORE_FAILURES = { one: 'more failure', other: 'more failures' };
 export const NOTES = { one: 'note', other: 'notes' };
 export const POLLS = { one: 'poll', other: 'polls' };
 export const REQUESTS = { one: 'request', other: 'requests' };

@@ -18,7 +18,7 @@ export const overview = {
     failed: 'failed',
   },
   track: {
-    title: 'Upstreams, in the order in which requests try them',
+    title: 'Upstreams, in fallback order',
     apps: 'Your apps',
     anyModel: 'the model that the app asks for',
     machines: ({ serving, count }: Capacity) =>
@@ -94,11 +94,12 @@ export const overview = {
     seen: (age: string) => `last seen ${age}`,
   },
   rules: {
-    forceZero: 'Never spend money (only local)',
-    onlyLocal: (local: string) => `Only ${local} is called.`,
+    forceZero: 'Local only',
+    onlyLocal: (local: string) =>
+      `Requests go to ${local} or fail; paid upstreams are never called.`,
     paidMayAnswer: (local: string) => `If ${local} fails, paid upstreams may answer.`,
-    warmUp: 'Warm up on demand when local fails',
-    warmUpOff: 'Off while “Never spend money” is on.',
+    warmUp: 'Warm up the on-demand GPU when Local fails',
+    warmUpOff: 'Off while “Local only” is on.',
     warmsUp: (label: string) => `${label} starts in the background, ready as a fallback.`,
     startsLate: (label: string) => `${label} starts only when a request reaches it.`,
     held: (variable: string) => (
@@ -109,7 +110,7 @@ export const overview = {
   },
   demo: {
     badge: 'Demo',
-    text: 'These upstreams are simulated and their answers are canned text. Break one and watch where requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an answer resumed.',
+    text: 'These upstreams are simulated and their answers are canned text. Break one and watch where requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an answer continued.',
     simulate: 'Simulate',
     of: (label: string) => `${label}: `,
     faults: {
@@ -126,8 +127,8 @@ export const overview = {
     unreachable: 'Gateway not reachable.',
     appsGetErrors: 'Apps get connection errors. Below is the last known state.',
     demoTodo: 'Set it back to healthy below and watch it recover.',
-    paidOff: 'The upstreams that cost money are switched off.',
-    paidOffTodo: 'Switch “Never spend money” off to let them answer.',
+    paidOff: 'Paid upstreams are switched off.',
+    paidOffTodo: 'Switch “Local only” off to let them answer.',
     bare: 'Nothing is set up yet.',
     bareTodo: 'Tell Switchyard where your engine or a hosted API is.',
     verifying: ' is being verified.',
@@ -181,9 +182,9 @@ export const overview = {
     engine: (label: string) => `${label} has no running engine.`,
     engineTodo: 'Start one of its engines.',
     noGpu: (label: string) => `${label} has an engine, but no GPU was found on its machine.`,
-    noGpuTodo: 'Use the engine directly, or see Providers for what was tried.',
+    noGpuTodo: 'Use the engine directly, or see Machines for what was tried.',
     unverified: (label: string) => `${label} has no machine available: verification failed.`,
-    unverifiedTodo: 'See Providers for the failed checks.',
+    unverifiedTodo: 'See Machines for the failed checks.',
     down: (label: string, reason: string) => `${label} does not answer (${reason}).`,
     startOrCorrect: (at: string) => `Start its engine${at}, or correct the address.`,
     check: (at: string) => `Check it${at}.`,

@@ -4,19 +4,19 @@ import { ADDRESSES, CHECKS, MACHINES, MODELS, REQUESTS } from './nouns.ts';
 
 /** The list of machines, and the page of one. */
 export const providers = {
-  title: 'Providers',
+  title: 'Machines',
   all: 'All machines',
   theList: 'The machines',
-  machine: 'Provider',
+  machine: 'Machine',
   theMachine: 'This machine',
   joinOne: 'Add a machine',
   label: 'Machines',
   rechecked: ' Being verified again.',
-  id: 'provider id',
+  id: 'machine id',
   unknownTitle: 'This machine is not known here',
   unknownText: (id: string) => (
     <>
-      No provider has the id <code>{id}</code>. It was removed, or has not reported for 30 days.
+      No machine has the id <code>{id}</code>. It was removed, or has not reported for 30 days.
     </>
   ),
   groups: {
@@ -70,12 +70,12 @@ export const providers = {
   note: { title: 'Name and note', name: 'Your name for it', note: 'Note' },
   noneYet: {
     title: 'No machine reports to this gateway yet',
-    text: 'A provider is a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM Studio. Requests for Local go to the machines listed here.',
+    text: 'Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM Studio. Requests for Local go to the machines listed here.',
     this: 'This machine',
     thisText:
       'With an engine and a GPU it appears within seconds of the gateway’s start; there is nothing to enter.',
     other: 'Another machine',
-    otherText: '“Add a machine” gives you one line to run there. It works once, for an hour.',
+    otherText: '“Add a machine” gives you one command to run there. It works once, for an hour.',
   },
   actions: {
     verify: 'Verify now',
@@ -83,7 +83,7 @@ export const providers = {
     remove: 'Remove…',
     removeTitle: (name: string) => `Remove ${name}?`,
     removeText:
-      'It gets no more requests from this gateway, and its history is deleted. To come back, it has to join again with a new line.',
+      'It gets no more requests from this gateway, and its history is deleted. To come back, it has to join again with a new join command.',
     removeNow: (name: string) => `Remove ${name}`,
   },
   panels: {
@@ -149,8 +149,8 @@ export const providers = {
     lastError: 'Last error',
     noError: 'none',
     closed: 'closed',
-    open: 'skipped, next: retry',
-    openFor: (time: string) => `skipped, retry in ${time}`,
+    open: 'skipped; retries next',
+    openFor: (time: string) => `skipped; retries in ${time}`,
   },
   facts: {
     unknown: 'unknown',

@@ -10,7 +10,7 @@ export const settings = {
   all: 'All settings',
   readOnly: 'This page is read-only',
   readOnlyText:
-    'Only a window with control can view and change settings. To open one, run this on the gateway’s machine:',
+    'Sign in to view and change settings. Run this on the gateway’s machine; it opens the dashboard, signed in:',
   unsaved: 'not saved',
   changed: 'changed',
   sources: {
@@ -38,10 +38,11 @@ export const settings = {
     bytes: 'bytes',
     bytesAs: (mebibytes: number) => `bytes = ${mebibytes} MiB`,
   },
+  yourGpus: (label: string) => `Your GPUs (${label})`,
   sections: {
     circuit: 'Circuit breakers',
     routing: 'Routing',
-    agent: 'This machine',
+    agent: 'Share this machine',
     gateway: 'Gateway',
   } as Readonly<Record<string, string>>,
   summary: {
@@ -54,7 +55,7 @@ export const settings = {
     listens: (host: string, port: string) =>
       port === '0' ? `${host}, any free port` : `${host}, port ${port}`,
     routing: (isFree: boolean, idleTimeout: string) =>
-      `${isFree ? 'never spends money' : 'paid upstreams allowed'} · idle timeout ${idleTimeout}`,
+      `${isFree ? 'local only' : 'paid upstreams allowed'} · idle timeout ${idleTimeout}`,
   },
   save: {
     save: 'Save',

@@ -37,7 +37,7 @@ export const setup = {
     off: 'This machine’s agent is switched off, so engines here are not detected.',
     none: 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.',
     noGpu:
-      'No GPU was found, so this machine is not added as a provider. The engine can still serve Local.',
+      'No GPU was found, so this machine is not added to Machines. The engine can still serve Local.',
     gpu: 'A GPU was found: once verified, this machine serves Local automatically.',
   },
   hosted: {
@@ -79,8 +79,8 @@ export const setup = {
     starting: {
       word: 'Starting up.',
       detail:
-        'It is loading its model. That takes seconds for a small one and minutes for a large one on a cold GPU; test again then.',
-      brief: 'Loading its model, which can take minutes. Test again then.',
+        'It is loading its model. That takes seconds for a small one and minutes for a large one on a cold GPU. Try the test again when it has loaded.',
+      brief: 'Loading its model, which can take minutes. Try the test again when it has loaded.',
     },
     failed: (reason: string) => `Failed: ${reason}.`,
   },

@@ -27,7 +27,7 @@ export const sharing = {
   key: {
     title: '3. Key',
     needed:
-      'Other machines need an API key. Once one exists, apps on this machine need one too; this window does not.',
+      'Other machines need an API key. Once one exists, apps on this machine need one too; this dashboard does not.',
     present: 'There is a key already. Name another one to create it, or leave this empty.',
     label: 'Name for the new key',
     first: 'network',
@@ -59,12 +59,12 @@ export const sharing = {
     <>The address is set by {variable}. Change it there and restart the gateway.</>
   ),
   link: {
-    title: 'This window on a phone or another computer',
-    text: 'Whoever opens this link first can change settings. It works once.',
+    title: 'This dashboard on a phone or another computer',
+    text: 'The first person to open this sign-in link can change settings. It works once.',
     show: 'Show the link and its QR code',
     again: 'New link',
-    code: 'QR code of the link to this window',
-    what: 'link',
+    code: 'QR code of the sign-in link',
+    what: 'sign-in link',
   },
   done: {
     now: (url: string) => (

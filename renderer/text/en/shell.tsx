@@ -7,12 +7,12 @@ export const shell = {
   noConnection: 'No connection yet.',
   reading: 'Loading…',
   crashed: (error: string) =>
-    `Something went wrong in this window (${error}). Reload the page; the gateway is still running.`,
+    `Something went wrong on this page (${error}). Reload it; the gateway is still running.`,
   tabs: {
     label: 'Pages',
     overview: 'Overview',
     chat: 'Chat',
-    providers: 'Providers',
+    providers: 'Machines',
     requests: 'Requests',
     history: 'History',
     settings: 'Settings',
@@ -26,7 +26,7 @@ export const shell = {
   copy: {
     idle: 'Copy',
     copied: 'Copied',
-    refused: 'Select it',
+    refused: 'Copy failed',
     of: (what: string) => `Copy ${what}`,
     refusedAloud: 'The browser did not allow copying: select the text',
   },
@@ -39,14 +39,14 @@ export const shell = {
   },
   noControl: (reason: string) => (
     <>
-      <strong>This page has no control.</strong> {reason} Run <code>switchyard open</code> on the
-      gateway’s machine for a new link.
+      <strong>You are not signed in.</strong> {reason} Run <code>switchyard open</code> on the
+      gateway’s machine for a new sign-in link.
     </>
   ),
   readOnly: (
     <>
-      <strong>This page is read-only:</strong> run <code>switchyard open</code> on this gateway’s
-      machine to take control.
+      <strong>This page is read-only.</strong> To change anything, run <code>switchyard open</code>{' '}
+      on this gateway’s machine: it opens the dashboard, signed in.
     </>
   ),
   locked: {
@@ -55,7 +55,7 @@ export const shell = {
     key: 'API key',
     open: 'Open',
     control:
-      'To change settings too, run this on the gateway’s machine. It opens a window with control:',
+      'To change settings too, run this on the gateway’s machine. It opens the dashboard, signed in:',
     command: 'command',
     waits: 'Checks again every few seconds.',
   },

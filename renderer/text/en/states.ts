@@ -1,3 +1,6 @@
+import { counted } from '../format.ts';
+import { MORE_FAILURES } from './nouns.ts';
+
 /** Colours by meaning: serving, cooling down, broken, on demand, idle. */
 export type Tone = 'green' | 'amber' | 'red' | 'blue' | 'grey';
 
@@ -28,7 +31,7 @@ export const states = {
     word: 'no machine available',
     means: 'None of its machines passed verification, so requests skip it.',
   },
-  off: { word: 'switched off', means: '“Never spend money” is on, and this upstream is paid.' },
+  off: { word: 'switched off', means: '“Local only” is on, and this upstream is paid.' },
   tooSlow: {
     word: 'skipped: too slow',
     means: 'Its circuit is open: it was too slow several times in a row.',
@@ -38,7 +41,7 @@ export const states = {
     means: 'Its circuit is open: it failed several times in a row.',
   },
   retrying: { word: 'retrying', means: 'Its cool-down is over, and one request is testing it.' },
-  nextRetry: { word: 'skipped', means: 'Its cool-down is over: the next request tests it.' },
+  nextRetry: { word: 'due for retry', means: 'Its cool-down is over: the next request tests it.' },
   failing: {
     word: 'failing',
     means: 'Its last requests failed. After a few more it is skipped for a while.',
@@ -70,8 +73,8 @@ export const stateDetails = {
   paid: 'paid',
   retryIn: (time: string) => `retry in ${time}`,
   backIn: (time: string) => `back in ${time}`,
-  nextRetry: 'next: retry',
-  skippedAfter: (count: number) => `skipped after ${count} more`,
+  nextRetry: 'next request tests it',
+  skippedAfter: (count: number) => `${counted(count, MORE_FAILURES)} until skipped`,
   seenByCheck: 'seen by a check',
   notCalled: 'not called yet',
   answeredCheck: 'answered a check',
@@ -128,6 +131,6 @@ export const agentStates = {
     means: 'Its engine requires a key that the agent does not have.',
   },
   noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
-  notEnrolled: { word: 'not enrolled', means: 'It has not joined a gateway.' },
+  notEnrolled: { word: 'not joined', means: 'It has not joined a gateway.' },
   noContact: { word: 'no contact', means: 'Its heartbeats do not reach its gateway.' },
 } satisfies Record<string, StateText>;

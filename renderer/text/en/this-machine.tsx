@@ -29,8 +29,8 @@ export const thisMachine = {
   join: {
     open: 'Join a gateway…',
     title: 'Join a gateway',
-    label: 'Paste the line that “Add a machine” shows on the other gateway.',
-    partial: 'This is not a whole line: copy it again from “Add a machine” on the gateway.',
+    label: 'Paste the join command from “Add a machine” on the other gateway.',
+    partial: 'This is not the whole command: copy it again from “Add a machine” on the gateway.',
     joining: 'Joining…',
     join: 'Join',
     joinHost: (host: string) => `Join ${host}`,
@@ -39,8 +39,8 @@ export const thisMachine = {
     use: 'Use it for Local',
     used: (overview: (text: string) => ReactNode, settings: (text: string) => ReactNode) => (
       <>
-        See it at Local on the {overview('Overview')}. Pausing this machine does not stop that;
-        removing the address in {settings('Settings')} does.
+        It now serves Local (see the {overview('Overview')}). Pausing this machine does not stop
+        that; to stop it, clear the address in {settings('Settings')}.
       </>
     ),
     text: (address: ReactNode) => (
@@ -157,8 +157,8 @@ export const doctor = {
     unasked: 'not checked there',
   },
   nothing: {
-    passed: 'It passed; the gateway gives no details.',
-    failed: 'It failed; the gateway gives no details.',
+    passed: 'Passed. No details from the gateway.',
+    failed: 'Failed. No details from the gateway.',
     missing: 'It was not run, because a check that it depends on failed.',
     waiting: 'The gateway has not checked this machine yet.',
     unasked: 'Only this machine can check this.',

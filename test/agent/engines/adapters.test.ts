@@ -5,9 +5,9 @@ import {
   parseMetrics,
   parsePrometheus,
   sumOf,
-} from '../../../main/agent/engines/adapters/metrics.ts';
-import { shownLocation } from '../../../main/agent/engines/adapters/probe.ts';
-import { lookAt } from '../../../main/agent/engines/detect.ts';
+} from '../../../main/engines/adapters/metrics.ts';
+import { shownLocation } from '../../../main/engines/adapters/probe.ts';
+import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type FakeEngine, listed, ok, type Route, startEngine } from '../fake-engine.ts';
@@ -217,8 +217,8 @@ test('a llama.cpp router is asked about a model that is loaded, and about none t
   const engine = await startEngine({
     '/health': ok({ status: 'ok' }),
     '/v1/models': ok({ data }),
-    '/props?model=b%2Fc': ok({ model_path: '/models/b.gguf' }),
-    '/metrics?model=b%2Fc': fixture('llama-cpp-metrics.txt'),
+    '/props?model=b%2Fc&autoload=false': ok({ model_path: '/models/b.gguf' }),
+    '/metrics?model=b%2Fc&autoload=false': fixture('llama-cpp-metrics.txt'),
   });
   const found = await look(engine);
   expect(found).toMatchObject({

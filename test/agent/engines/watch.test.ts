@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { EngineAddress } from '../../../main/agent/engines/adapters/probe.ts';
-import { pinnedAddress } from '../../../main/agent/engines/detect.ts';
+import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
+import { pinnedAddress } from '../../../main/agent/engines/place.ts';
 import { createEngineWatch, type EngineWatch } from '../../../main/agent/engines/watch.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';

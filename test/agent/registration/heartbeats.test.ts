@@ -107,7 +107,10 @@ describe('at a real registry', () => {
     const { agent } = await startAgent({ clock, ownRegistry });
     await until(() => agent.view().registry.state === 'connected');
     const result = await agent.join(lineTo(wire.url, TOKEN));
-    expect(result).toMatchObject({ kind: 'failed', remedy: expect.stringContaining('new line') });
+    expect(result).toMatchObject({
+      kind: 'failed',
+      remedy: expect.stringContaining('new join command'),
+    });
     expect(JSON.stringify(result)).not.toContain(TOKEN);
     expect(agent.view().registry).toMatchObject({ kind: 'own', state: 'connected' });
   });

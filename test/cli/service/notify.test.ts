@@ -66,7 +66,7 @@ test.runIf(process.platform !== 'win32')(
       SWITCHYARD_PORT: '0',
       SWITCHYARD_AGENT: 'false',
     });
-    await cli.printed(/Window: /);
+    await cli.printed(/Dashboard: /);
     const lines = () => (existsSync(told) ? readFileSync(told, 'utf8') : '');
     await expect.poll(lines).toBe('/run/test/notify READY=1\n');
     cli.kill('SIGTERM');

@@ -171,7 +171,7 @@ test('a neutral result of the probe lets the next request probe', () => {
   expect(letIn(freed, OVER).breaker.state.kind).toBe('probing');
 });
 
-test('a probe without a result is released after the time-out and a little', () => {
+test('a probe without a result is released after the timeout and a little', () => {
   const { breaker } = letIn(OPEN, OVER);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS))).toBe(false);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS + 1000))).toBe(true);
@@ -203,7 +203,7 @@ test('a result that is recorded twice counts once for the state', () => {
   expect(told(open, permit, SUCCESS, { now: OVER }).state).toEqual(open.state);
 });
 
-test('a probe that streams for longer than the time-out is not superseded', () => {
+test('a probe that streams for longer than the timeout is not superseded', () => {
   const { permit, breaker } = letIn(OPEN, OVER);
   const begun = firstContent(breaker, permit, 100, { now: later(OVER, 100), limits: LIMITS });
   expect(isAdmitting(begun, later(OVER, 5 * MINUTE_MS))).toBe(false);

@@ -12,7 +12,7 @@ import {
   type Warmup,
 } from '../../../main/gateway/routing/warmup.ts';
 
-test('a starting machine is polled 1 s to 5 s apart, for the last time just before the time-out', () => {
+test('a starting machine is polled 1 s to 5 s apart, for the last time just before the timeout', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2000, max: 300_000 }), (timeoutMs) => {
       let now = 0;

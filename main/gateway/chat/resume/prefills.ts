@@ -20,7 +20,7 @@ export interface Prefills {
   of(call: UpstreamCall): Continuing | null;
   /**
    * Reads the lists of models of upstreams whose engine is unknown, which costs nothing. Waits, within the
-   * time-out of 2 s, until the first upstream in this order is known to continue, or none is.
+   * timeout of 2 s, until the first upstream in this order is known to continue, or none is.
    */
   learn(candidates: readonly PrefillCandidate[]): Promise<void>;
   /** It refused to continue, or began the answer from the start: it is not asked again with this model for an hour. */

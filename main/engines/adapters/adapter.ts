@@ -1,0 +1,82 @@
+import type { ModelFacts } from '#shared/models.ts';
+import { memberOf, numberOf } from '../../platform/json.ts';
+import { modelFacts } from '../model-facts.ts';
+import type { EngineDetail, EngineKind } from './engine-view.ts';
+import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
+import {
+  type Ask,
+  type EngineAnswer,
+  type EngineModel,
+  healthOf,
+  idsOf,
+  isOk,
+  modelList,
+} from './probe.ts';
+
+/** How one kind of engine is recognised and read. */
+export interface Engine {
+  readonly kind: Exclude<EngineKind, 'other'>;
+  /** Its default ports. */
+  readonly ports: readonly number[];
+  /** Path before its `/v1`. */
+  readonly apiPath: '' | '/engines';
+  /** Recognises the engine by its answers, never by its port. */
+  isAt(ask: Ask): Promise<boolean>;
+  read(ask: Ask): Promise<EngineDetail>;
+}
+
+export const MODELS_PATH = '/v1/models';
+
+/** Whether the model list has an entry with this `owned_by`. */
+export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
+  const models = modelList(await ask(MODELS_PATH));
+  return models !== null && models.some(({ ownedBy }) => ownedBy === owner);
+}
+
+/** What an engine said of its models, by id. */
+export type Said = ReadonlyMap<string, Partial<ModelFacts>>;
+
+/** The details that most engines report; `given` overrides them, and `said` adds to what is known of models. */
+export function detail(
+  health: EngineAnswer,
+  models: readonly EngineModel[] | null,
+  {
+    said = new Map(),
+    ...given
+  }: Partial<Omit<EngineDetail, 'facts'>> & { readonly said?: Said } = {},
+): EngineDetail {
+  const loaded = given.loaded ?? null;
+  const ids = [...new Set([...(given.models ?? idsOf(models)), ...(loaded ?? [])])];
+  const entries = new Map((models ?? []).map(({ id, entry }) => [id, entry]));
+  return {
+    health: healthOf(health),
+    models: idsOf(models),
+    loaded,
+    facts: ids.map((id) =>
+      modelFacts(id, {
+        loaded: loaded?.includes(id) ?? null,
+        context_length: listedLength(entries.get(id)),
+        ...said.get(id),
+      }),
+    ),
+    location: null,
+    metrics: null,
+    decode: { kind: 'none' },
+    ...given,
+  };
+}
+
+/** vLLM and SGLang list the length that they serve. */
+function listedLength(entry: unknown): number | null {
+  return numberOf(memberOf(entry, 'max_model_len'));
+}
+
+/** Empty if metrics are switched off. */
+export async function metricsOf(
+  ask: Ask,
+  kind: MeteredKind,
+  query = '',
+): Promise<MetricsReport | Record<string, never>> {
+  const answer = await ask(`/metrics${query}`);
+  return (isOk(answer) ? parseMetrics(kind, answer.text) : null) ?? {};
+}

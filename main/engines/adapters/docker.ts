@@ -1,0 +1,36 @@
+import type { ModelFacts } from '#shared/models.ts';
+import { listOf, memberOf, textOf } from '../../platform/json.ts';
+import { detail, type Engine } from './adapter.ts';
+import { idsIn, modelList } from './probe.ts';
+
+const LIST_PATH = '/engines/v1/models';
+
+/** Docker Model Runner runs several engines behind one address, all under `/engines`. */
+export const dockerModelRunner: Engine = {
+  kind: 'docker',
+  ports: [12434],
+  apiPath: '/engines',
+  async isAt(ask) {
+    const models = modelList(await ask(LIST_PATH));
+    if (models === null) return false;
+    if (models.some(({ ownedBy }) => ownedBy === 'docker')) return true;
+    return (await ask('/')).text.startsWith('Docker Model Runner');
+  },
+  async read(ask) {
+    const list = await ask(LIST_PATH);
+    const running = (await ask('/engines/ps')).json;
+    const loaded = Array.isArray(running) ? idsIn(listOf(running), 'model_name') : null;
+    const said = new Map(listOf(running).flatMap(saidOf));
+    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null, said });
+  },
+};
+
+/** A back end runs a model in one mode: `completion`, `embedding` or `reranking` (docker/model-runner, pkg/inference). */
+function saidOf(backEnd: unknown): readonly (readonly [string, Partial<ModelFacts>])[] {
+  const id = textOf(memberOf(backEnd, 'model_name'));
+  const mode = textOf(memberOf(backEnd, 'mode'));
+  if (id === null || mode === null) return [];
+  if (mode === 'completion') return [[id, { use: 'chat' }]];
+  if (mode === 'embedding') return [[id, { use: 'embedding' }]];
+  return mode === 'reranking' ? [[id, { use: 'rerank' }]] : [];
+}

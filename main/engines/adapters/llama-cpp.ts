@@ -1,0 +1,91 @@
+import type { ModelFacts, ModelUse } from '#shared/models.ts';
+import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
+import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
+
+/** llama.cpp's server names itself in each response, even while loading. `/slots` is not read: it shows prompts. */
+export const llamaCpp: Engine = {
+  kind: 'llama.cpp',
+  ports: [8080],
+  apiPath: '',
+  async isAt(ask) {
+    const { server } = await ask(MODELS_PATH);
+    return server === 'llama.cpp' || (await isOwnedBy(ask, 'llamacpp'));
+  },
+  async read(ask) {
+    const models = modelList(await ask(MODELS_PATH));
+    const running = (models ?? []).filter(isLoaded);
+    const loaded = idsOf(running);
+    const query = queryFor(running[0], models ?? []);
+    const props = await ask(`/props${query}`);
+    const location = textOf(memberOf(props.json, 'model_path'));
+    const metrics = await metricsOf(ask, 'llama.cpp', query);
+    const said = new Map(
+      await Promise.all((models ?? []).map((model) => saidOf(model, models ?? [], ask))),
+    );
+    // Even with `--api-key`, health and models need no key.
+    const health = healthOf(props).status === 'unauthorized' ? props : await ask('/health');
+    return detail(health, models, { loaded, location, said, ...metrics });
+  },
+};
+
+/** A router reports the state of each model; a server for one model reports none, because it is loaded. */
+function isLoaded({ entry }: EngineModel): boolean {
+  return (textOf(memberOf(entry, 'status', 'value')) ?? 'loaded') === 'loaded';
+}
+
+/**
+ * A router must be told the model, and would load one that is not loaded: one that has just been unloaded, too, which
+ * it lists as loaded for a moment longer.
+ */
+function queryFor(loaded: EngineModel | undefined, models: readonly EngineModel[]): string {
+  const isRouter = models.some(({ entry }) => memberOf(entry, 'status', 'value') !== undefined);
+  if (!isRouter || loaded === undefined) return '';
+  return `?model=${encodeURIComponent(loaded.id)}&autoload=false`;
+}
+
+/**
+ * What a server says of a model: in `/props` once it is loaded, where `n_ctx` is that of one slot
+ * (ggml-org/llama.cpp, tools/server/README.md), and before that by what the router will start it with.
+ */
+async function saidOf(
+  model: EngineModel,
+  models: readonly EngineModel[],
+  ask: Ask,
+): Promise<readonly [string, Partial<ModelFacts>]> {
+  const { id, entry } = model;
+  const args = listOf(memberOf(entry, 'status', 'args')).map(String);
+  const use = useOf(args);
+  const modalities = memberOf(entry, 'architecture', 'input_modalities');
+  const listed: Partial<ModelFacts> = {
+    ...(use === null ? {} : { use }),
+    vision: Array.isArray(modalities) ? modalities.includes('image') : null,
+    size_bytes: numberOf(memberOf(entry, 'meta', 'size')),
+    context_length: sizeIn(args),
+  };
+  if (!isLoaded(model)) return [id, listed];
+  const { json } = await ask(`/props${queryFor(model, models)}`);
+  const vision = memberOf(json, 'modalities', 'vision');
+  const tools = memberOf(json, 'chat_template_caps', 'supports_tools');
+  const length = numberOf(memberOf(json, 'default_generation_settings', 'n_ctx'));
+  return [
+    id,
+    {
+      ...listed,
+      vision: typeof vision === 'boolean' ? vision : (listed.vision ?? null),
+      tools: typeof tools === 'boolean' ? tools : null,
+      context_length: length ?? listed.context_length ?? null,
+    },
+  ];
+}
+
+function useOf(args: readonly string[]): ModelUse | null {
+  if (args.some((arg) => /^--rerank(ing)?$/.test(arg))) return 'rerank';
+  return args.some((arg) => /^--embeddings?$/.test(arg)) ? 'embedding' : null;
+}
+
+/** The size that a router starts a model with: slots share it, so no prompt can have more. 0 is the trained length. */
+function sizeIn(args: readonly string[]): number | null {
+  const at = args.findIndex((arg) => arg === '--ctx-size' || arg === '-c');
+  return at === -1 ? null : numberOf(args[at + 1]);
+}

@@ -1,0 +1,56 @@
+import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
+
+interface Circumstances {
+  /** The model that last answered here. */
+  readonly lastUsed: string | null;
+  /** Of all GPUs together; null while unknown. */
+  readonly memoryBytes: number | null;
+}
+
+/** Beside its weights, a model needs room for its context. */
+const SHARE_FOR_WEIGHTS = 0.9;
+const NOT_FOR_CHAT = 5;
+
+/**
+ * The models in the order in which an unknown name goes to them: what is loaded, as loading another throws it out; the
+ * one used last; then the largest that fits. What is not for chat comes last, and is never chosen.
+ */
+export function byPreference(
+  models: readonly ModelFacts[],
+  { lastUsed, memoryBytes }: Circumstances,
+): readonly ModelFacts[] {
+  const fits = ({ size_bytes: size }: ModelFacts) =>
+    size === null || memoryBytes === null || size <= memoryBytes * SHARE_FOR_WEIGHTS;
+  const rank = (model: ModelFacts) => {
+    if (!isForChat(model)) return NOT_FOR_CHAT;
+    if (model.loaded === true) return model.id === lastUsed ? 0 : 1;
+    if (model.id === lastUsed) return 2;
+    return fits(model) ? 3 : 4;
+  };
+  // Where the memory is unknown, or too small for any, the smallest is the one that most likely runs.
+  const size = (model: ModelFacts) => {
+    const bytes = model.size_bytes ?? 0;
+    return rank(model) === 3 && memoryBytes !== null ? -bytes : bytes;
+  };
+  const isBySize = (at: number) => at === 3 || at === 4;
+  return models.toSorted(
+    (a, b) => rank(a) - rank(b) || (isBySize(rank(a)) ? size(a) - size(b) : 0),
+  );
+}
+
+/** Whether it may answer a chat: an engine that does not say what its models are for is believed to chat. */
+export function isForChat({ use }: ModelFacts): boolean {
+  return use === null || use === 'chat';
+}
+
+/** The model for a name that the engine does not have, of `models` in the order of preference; null if none can chat. */
+export function standIn(models: readonly ModelFacts[], needs: () => ModelNeeds): ModelFacts | null {
+  const able = models.filter(isForChat);
+  const first = able[0] ?? null;
+  // Most have one, and what a request needs is searched for in its bytes.
+  if (able.length < 2) return first;
+  const { vision, tools } = needs();
+  const lacks = (model: ModelFacts) =>
+    Number(vision && model.vision === false) * 2 + Number(tools && model.tools === false);
+  return able.toSorted((a, b) => lacks(a) - lacks(b))[0] ?? null;
+}

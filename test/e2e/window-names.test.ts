@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import { recordOf } from '../registry/world.ts';
+import { attempt, request } from '../renderer/builders.ts';
+import { gpuDevice } from '../support/agent-record.ts';
+import { remembering } from '../support/gateway.ts';
+import { directoryWith } from '../support/kept-requests.ts';
+import { layoutFaults } from '../support/layout.ts';
+import { openPage } from '../support/page.ts';
+import { enrolled, storedMachine } from '../support/tier.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+
+/** Ids as OpenRouter, Together and vLLM have them, and one without a place to break. */
+const MODEL = `organization/a-very-long-model-name-2026-11-instruct-fp8-awq-${'q'.repeat(68)}`;
+const UNBROKEN = 'm'.repeat(128);
+const LABEL = 'The second account of the research group at that provider';
+const HOST = 'a-machine-whose-name-somebody-made-of-every-fact-about-it-in-rack-17';
+
+const WIDTHS = [1280, 1024, 768, 390, 320];
+
+/** Each page, and what it shows once all it reads is there. */
+const PAGES = [
+  ['#/', '.upstream-card'],
+  ['#/chat', 'textarea'],
+  ['#/providers', '.provider'],
+  [`#/providers/prv_${'7'.padStart(32, '0')}`, 'h2'],
+  ['#/requests', '.request >> nth=5'],
+  ['#/requests/req_7', 'dialog .attempts'],
+  ['#/history', '.chart'],
+  ['#/settings/hosted_a', 'fieldset input:visible'],
+  ['#/settings/keys', 'fieldset summary:visible'],
+  ['#/settings/routing', 'fieldset input:visible'],
+] as const;
+
+test.each(WIDTHS)(
+  'at a width of %i, with the longest names, every control can be pressed and no texts collide',
+  async (width) => {
+    const link = await startFullGateway();
+    const page = await openPage(link, { viewport: { width, height: 800 } });
+    await page.locator('.upstream-card').first().waitFor();
+    const faults: Record<string, unknown> = {};
+    for (const [hash, shown] of PAGES) {
+      await page.evaluate((to) => void (location.hash = to), hash);
+      await page.locator(shown).first().waitFor();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        const found = await layoutFaults(page);
+        if (found.over > 0 || found.covered.length + found.collided.length > 0) {
+          faults[`${hash} ${colorScheme}`] = found;
+        }
+      }
+    }
+    expect(faults).toEqual({});
+  },
+);
+
+/** A gateway that knows 30 machines, an upstream of 500 models and the requests of all of them. */
+async function startFullGateway(): Promise<string> {
+  const service = await startUpstream(({ res }) => void res.end());
+  const models = Array.from({ length: 500 }, (_, index) => ({ id: `${index}-${MODEL}` }));
+  service.answerGet = ({ res }) => void res.end(JSON.stringify({ object: 'list', data: models }));
+  const now = Date.now();
+  const machines = Array.from({ length: 30 }, (_, index) => ({
+    ...storedMachine(`prv_${String(index).padStart(32, '0')}`, 'http://127.0.0.1:9', {
+      record: {
+        current_model: MODEL,
+        models: [MODEL, UNBROKEN],
+        host: { ...recordOf().host, hostname: index < 2 ? 'vm' : `${HOST}-${index}` },
+        gpu: { ...recordOf().gpu, count: 2, devices: [gpuDevice(), gpuDevice({ index: 1 })] },
+      },
+      verification: { lastCheckAt: now, lastInferenceAt: now },
+    }),
+    lastHeartbeatAt: now,
+  }));
+  const kept = Array.from({ length: 12 }, (_, index) =>
+    request(`req_${index}`, {
+      startedAt: now - 60_000 * index,
+      model: index % 2 === 0 ? MODEL : UNBROKEN,
+      upstream: index % 3 === 0 ? 'hosted_a' : 'local',
+      key: LABEL,
+      tokens: { input: 123_456, output: 98_765, cached: 0, estimated: false },
+      fallbackReason: index % 3 === 0 ? 'local=unreachable,hosted_b=http_503' : 'none',
+      attempts: [
+        attempt({
+          upstream: index % 3 === 0 ? 'hosted_a' : 'local',
+          machine: index % 3 === 0 ? null : HOST,
+          provider: index % 3 === 0 ? null : (machines[7]?.id ?? null),
+          firstContentMs: 300,
+          endMs: 900,
+          model: MODEL,
+        }),
+      ],
+    }),
+  );
+  const host = await startWindowHost(
+    {
+      ...NO_AGENT,
+      SWITCHYARD_HOSTED_A_BASE_URL: `${service.url}/v1`,
+      SWITCHYARD_HOSTED_A_API_KEY: 'k'.repeat(200),
+      SWITCHYARD_HOSTED_A_MODEL: MODEL,
+      SWITCHYARD_HOSTED_A_LABEL: LABEL,
+      SWITCHYARD_HOSTED_B_BASE_URL: `${service.url}/v2`,
+      SWITCHYARD_HOSTED_B_API_KEY: 'key',
+      SWITCHYARD_HOSTED_B_MODEL: UNBROKEN,
+      SWITCHYARD_HOSTED_C_BASE_URL: `${service.url}/v3`,
+      SWITCHYARD_HOSTED_C_API_KEY: 'key',
+      SWITCHYARD_HOSTED_C_LABEL: 'L'.repeat(64),
+      SWITCHYARD_ONDEMAND_BASE_URL: `${service.url}/v4`,
+      SWITCHYARD_ONDEMAND_API_KEY: 'key',
+      SWITCHYARD_ONDEMAND_MODEL: MODEL,
+    },
+    {
+      openStore: remembering({ providers: enrolled(machines), enrollments: [], documents: {} }),
+      openUsage: openUsageStore,
+    },
+    directoryWith(kept),
+  );
+  return host.controlLink();
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO, startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { postJson, send } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+import { llamaServer } from './find-server.ts';
+import { startLlamaRouter } from './llama-server.ts';
+
+/*
+ * A gateway whose fixed engine is a real llama.cpp, as router of three models of which one is an embedder by its name.
+ * Run where a llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere, and where it
+ * cannot start its children.
+ */
+
+const SERVER = llamaServer();
+const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const TEXT = { cycle: [' ka', ' lo', ' mi'], trims: false };
+const MODELS = { 'a-nomic-embed-text': TEXT, beta: TEXT, gamma: TEXT };
+
+interface Listed {
+  readonly id: string;
+  readonly context_length?: number;
+}
+
+describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
+  test('gets an unknown name as its loaded chat model, loads one if there is none, and no chat as its embedder', async (context) => {
+    const router = await startLlamaRouter(SERVER ?? '', MODELS);
+    const hosted = await startUpstream(answers('a'));
+    const { url } = await startGateway({
+      ...at({ local: router, hosted_a: hosted.url }),
+      HOSTED_A_MODEL: 'mini',
+    });
+    const listed = async () => {
+      const { text } = await send(`${url}/v1/models`);
+      return (JSON.parse(text) as { data: readonly Listed[] }).data;
+    };
+    await expect.poll(async () => (await listed()).map(({ id }) => id)).toContain('gamma');
+    const asked = { ...HELLO, model: 'gpt-4o', max_tokens: 3, temperature: 0 };
+    const modelOf = async (body: object) => {
+      const { text, upstream } = await chat(url, body);
+      return [upstream, (JSON.parse(text) as { model: string }).model];
+    };
+    const first = await chat(url, asked);
+    if (first.text.includes('failed to load')) {
+      context.skip('this llama-server cannot start its children');
+    }
+    expect(JSON.parse(first.text)).toMatchObject({ model: 'beta' });
+    expect(await modelOf({ ...asked, model: 'gamma' })).toEqual(['local', 'gamma']);
+    // It answered last, and both are loaded.
+    expect(await modelOf(asked)).toEqual(['local', 'gamma']);
+    const { status } = await postJson(`${router}/models/unload`, { model: 'gamma' });
+    expect(status).toBe(200);
+    expect(await modelOf({ ...asked, stream: false })).toEqual(['local', 'gamma']);
+    const windows = async () =>
+      (await listed()).flatMap(({ context_length: length }) =>
+        length === undefined ? [] : length,
+      );
+    await expect.poll(windows).not.toContain(32_768);
+    await startCall(`${url}/v1/embeddings`, { model: 'a-nomic-embed-text', input: 'hi' }).answer;
+    expect(await modelOf(asked)).toEqual(['local', 'gamma']);
+  });
+});

@@ -1,0 +1,320 @@
+import * as fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ModelFacts } from '#shared/models.ts';
+import type { EngineMemory } from '../../main/engines/adapters/probe.ts';
+import { lookAt } from '../../main/engines/detect.ts';
+import { modelFacts, useByName } from '../../main/engines/model-facts.ts';
+import { byPreference, isForChat, standIn } from '../../main/engines/preference.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { createHttpClient } from '../../main/platform/http/client.ts';
+import { listed, ok, type Route, startEngine } from '../agent/fake-engine.ts';
+
+/** What an engine with these answers says of its models, by id. */
+async function factsOf(
+  routes: Readonly<Record<string, Route>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const engine = await startEngine(routes, headers);
+  const http = createHttpClient();
+  onTestFinished(() => http.close());
+  const memory: EngineMemory = new Map();
+  const address = { origin: engine.url, basePath: '', authorization: null };
+  const read = async () => {
+    const seen = await lookAt(address, false, { http, clock: systemClock, memory });
+    if (seen.kind !== 'found') throw new Error(`It was ${seen.kind}.`);
+    return Object.fromEntries(seen.found.detail.facts.map(({ id, ...facts }) => [id, facts]));
+  };
+  return { engine, read };
+}
+
+const OLLAMA = { '/': 'Ollama is running', '/api/version': ok({ version: '0.30.2' }) };
+
+/** As Ollama 0.30 lists models (ollama/ollama#16665 shows an entry) and runs them (docs.ollama.com/api/ps). */
+const NEW_OLLAMA = {
+  ...OLLAMA,
+  '/v1/models': listed('library', 'nomic-embed-text:latest', 'gemma4:12b', 'qwen3:4b'),
+  '/api/tags': ok({
+    models: [
+      { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] },
+      {
+        name: 'gemma4:12b',
+        size: 8_149_190_253,
+        capabilities: ['completion', 'vision', 'tools', 'thinking'],
+        details: { context_length: 131_072 },
+      },
+      { name: 'qwen3:4b', size: 2_620_788_260, capabilities: ['completion', 'tools'] },
+    ],
+  }),
+  '/api/ps': ok({
+    models: [
+      { name: 'qwen3:4b', size: 6_654_289_920, size_vram: 6_654_289_920, context_length: 4096 },
+    ],
+  }),
+};
+
+test('Ollama says what each model can, its size, and the window of those that are loaded', async () => {
+  const { engine, read } = await factsOf(NEW_OLLAMA);
+  expect(await read()).toEqual({
+    'nomic-embed-text:latest': {
+      use: 'embedding',
+      loaded: false,
+      vision: false,
+      tools: false,
+      context_length: null,
+      size_bytes: 274_302_450,
+    },
+    'gemma4:12b': {
+      use: 'chat',
+      loaded: false,
+      vision: true,
+      tools: true,
+      // Not the 131,072 that it was trained with: it is cut at what the server is set to.
+      context_length: null,
+      size_bytes: 8_149_190_253,
+    },
+    'qwen3:4b': {
+      use: 'chat',
+      loaded: true,
+      vision: false,
+      tools: true,
+      context_length: 4096,
+      size_bytes: 2_620_788_260,
+    },
+  });
+  expect(engine.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
+});
+
+test('an older Ollama is asked once about each version of a model, by a call that loads none', async () => {
+  const models = [{ name: 'mini:latest', digest: 'sha256:1' }];
+  const { engine, read } = await factsOf({
+    ...OLLAMA,
+    '/v1/models': listed('library', 'mini:latest'),
+    '/api/tags': ok({ models }),
+    '/api/ps': ok({ models: [] }),
+    // As in ollama/ollama#10305.
+    '/api/show': ok({ capabilities: ['embedding'] }),
+  });
+  const posts = () => engine.asked.filter((line) => line.startsWith('POST'));
+  expect(await read()).toMatchObject({ 'mini:latest': { use: 'embedding' } });
+  await read();
+  expect(posts()).toEqual(['POST /api/show']);
+  const pulled = ok({ models: [{ name: 'mini:latest', digest: 'sha256:2' }] });
+  engine.routes = { ...engine.routes, '/api/tags': pulled };
+  await read();
+  expect(posts()).toHaveLength(2);
+});
+
+const LM_STUDIO = { '/lmstudio-greeting': ok({ lmstudio: true }) };
+
+test('LM Studio says what its models are and the window of each loaded instance', async () => {
+  const { read } = await factsOf({
+    ...LM_STUDIO,
+    '/v1/models': listed('organization_owner', 'text-embedding-nomic', 'openai/gpt-oss-20b'),
+    // Fields as in lmstudio.ai/docs/developer/rest/list.
+    '/api/v1/models': ok({
+      models: [
+        { type: 'embedding', key: 'text-embedding-nomic', loaded_instances: [] },
+        {
+          type: 'llm',
+          key: 'openai/gpt-oss-20b',
+          size_bytes: 12_110_000_000,
+          max_context_length: 131_072,
+          capabilities: { vision: false, trained_for_tool_use: true },
+          loaded_instances: [{ id: 'openai/gpt-oss-20b', config: { context_length: 8192 } }],
+        },
+      ],
+    }),
+  });
+  expect(await read()).toMatchObject({
+    'text-embedding-nomic': { use: 'embedding', loaded: false, context_length: null },
+    'openai/gpt-oss-20b': {
+      use: 'chat',
+      loaded: true,
+      vision: false,
+      tools: true,
+      context_length: 8192,
+      size_bytes: 12_110_000_000,
+    },
+  });
+});
+
+test('an LM Studio before 0.4 says it in its older API', async () => {
+  const { read } = await factsOf({
+    ...LM_STUDIO,
+    '/v1/models': listed('organization_owner', 'qwen2-vl-7b-instruct', 'llama'),
+    // Fields as in lmstudio.ai/docs/developer/rest/endpoints.
+    '/api/v0/models': ok({
+      data: [
+        {
+          id: 'qwen2-vl-7b-instruct',
+          type: 'vlm',
+          state: 'loaded',
+          max_context_length: 32_768,
+          loaded_context_length: 4096,
+          capabilities: ['tool_use'],
+        },
+        { id: 'llama', type: 'llm', state: 'not-loaded', max_context_length: 131_072 },
+      ],
+    }),
+  });
+  expect(await read()).toMatchObject({
+    'qwen2-vl-7b-instruct': { vision: true, tools: true, loaded: true, context_length: 4096 },
+    llama: { use: 'chat', vision: false, tools: null, loaded: false, context_length: null },
+  });
+});
+
+test('a llama.cpp serves the window of one slot, not what the model was trained with', async () => {
+  const { read } = await factsOf(
+    {
+      '/health': ok({ status: 'ok' }),
+      '/v1/models': ok({
+        data: [{ id: 'gemma', owned_by: 'llamacpp', meta: { n_ctx_train: 131_072, size: 7e9 } }],
+      }),
+      // As llama-server b11669 answers.
+      '/props': ok({
+        default_generation_settings: { n_ctx: 4096 },
+        total_slots: 4,
+        modalities: { vision: true, audio: false },
+        chat_template_caps: { supports_tools: true },
+      }),
+    },
+    { server: 'llama.cpp' },
+  );
+  expect(await read()).toEqual({
+    gemma: {
+      use: null,
+      loaded: true,
+      vision: true,
+      tools: true,
+      context_length: 4096,
+      size_bytes: 7e9,
+    },
+  });
+});
+
+test('a llama.cpp router tells by the arguments of a model what it is for and how long a prompt it may get', async () => {
+  const entry = (id: string, ...args: readonly string[]) => ({
+    id,
+    owned_by: 'llamacpp',
+    status: { value: 'unloaded', args },
+    architecture: { input_modalities: ['text'] },
+  });
+  const { read } = await factsOf({
+    '/health': ok({ status: 'ok' }),
+    '/v1/models': ok({
+      data: [
+        entry('a', '--ctx-size', '2048'),
+        entry('b', '--embedding'),
+        entry('c', '--reranking', '--ctx-size', '0'),
+      ],
+    }),
+  });
+  expect(await read()).toMatchObject({
+    a: { use: null, loaded: false, vision: false, context_length: 2048 },
+    b: { use: 'embedding', context_length: null },
+    c: { use: 'rerank', context_length: null },
+  });
+});
+
+test('a vLLM serves what its list calls the longest model length', async () => {
+  const { read } = await factsOf({
+    '/health': '',
+    '/v1/models': ok({ data: [{ id: 'q', owned_by: 'vllm', max_model_len: 32_768 }] }),
+  });
+  expect(await read()).toMatchObject({ q: { loaded: true, context_length: 32_768 } });
+});
+
+test.each([
+  ['nomic-embed-text:latest', 'embedding'],
+  ['mxbai-embed-large', 'embedding'],
+  ['BAAI/bge-m3', 'embedding'],
+  ['all-minilm:33m', 'embedding'],
+  ['Qwen/Qwen3-Embedding-8B', 'embedding'],
+  ['embeddinggemma', 'embedding'],
+  ['intfloat/multilingual-e5-large', 'embedding'],
+  ['thenlper/gte-large', 'embedding'],
+  ['BAAI/bge-reranker-v2-m3', 'rerank'],
+  ['Qwen3-Reranker-0.6B', 'rerank'],
+  ['openai/whisper-large-v3', 'other'],
+  ['qwen3:4b', null],
+  ['gpt-oss:20b', null],
+  ['embedded-coder:7b', null],
+  ['meta-llama/Llama-3.1-8B-Instruct', null],
+  ['google/gemma-3-27b-it', null],
+])('the name %s says %s', (name, use) => {
+  expect(useByName(name)).toBe(use);
+});
+
+const GB = 1e9;
+const NOTHING_USED = { lastUsed: null, memoryBytes: 24 * GB };
+const order = (models: readonly ModelFacts[], known = NOTHING_USED as Circumstances) =>
+  byPreference(models, known).map(({ id }) => id);
+type Circumstances = Parameters<typeof byPreference>[1];
+
+const chatting = (id: string, more: Partial<ModelFacts> = {}) =>
+  modelFacts(id, { use: 'chat', loaded: false, ...more });
+
+describe('a name that an engine does not have', () => {
+  const EMBEDDER = chatting('e', { use: 'embedding', loaded: true });
+
+  test('goes to the loaded chat model, then to the one used last, then to the largest that fits', () => {
+    const models = [
+      EMBEDDER,
+      chatting('small', { size_bytes: 2 * GB }),
+      chatting('huge', { size_bytes: 60 * GB }),
+      chatting('large', { size_bytes: 15 * GB }),
+      chatting('loaded', { loaded: true, size_bytes: 1 * GB }),
+    ];
+    expect(order(models, { ...NOTHING_USED, lastUsed: 'small' })).toEqual([
+      'loaded',
+      'small',
+      'large',
+      'huge',
+      'e',
+    ]);
+    expect(order(models.slice(0, 4))).toEqual(['large', 'small', 'huge', 'e']);
+  });
+
+  test('goes to the smallest where the memory is unknown', () => {
+    const models = [chatting('large', { size_bytes: 9 * GB }), chatting('s', { size_bytes: GB })];
+    expect(order(models, { lastUsed: null, memoryBytes: null })).toEqual(['s', 'large']);
+  });
+
+  test('goes with a picture or tools to a model that takes them, if there is one', () => {
+    const models = [
+      chatting('text', { loaded: true, vision: false, tools: true }),
+      chatting('eyes', { vision: true, tools: false }),
+    ];
+    const chosen = (vision: boolean, tools: boolean) =>
+      standIn(models, () => ({ vision, tools }))?.id;
+    expect([chosen(false, false), chosen(true, false), chosen(false, true)]).toEqual([
+      'text',
+      'eyes',
+      'text',
+    ]);
+    expect(standIn([EMBEDDER], () => ({ vision: false, tools: false }))).toBeNull();
+  });
+
+  test('never goes to an embedder or reranker, whatever the order of the list', () => {
+    const model = fc.record({
+      use: fc.constantFrom('chat', 'embedding', 'rerank', 'other', null),
+      loaded: fc.constantFrom(true, false, null),
+      vision: fc.constantFrom(true, false, null),
+      tools: fc.constantFrom(true, false, null),
+      size_bytes: fc.option(fc.integer({ min: 1, max: 100 * GB })),
+    });
+    const circumstances = fc.record({
+      lastUsed: fc.option(fc.constantFrom('0', '1', '2')),
+      memoryBytes: fc.option(fc.constantFrom(8 * GB, 80 * GB)),
+    });
+    const needs = fc.record({ vision: fc.boolean(), tools: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(model, { maxLength: 8 }), circumstances, needs, (all, known, needed) => {
+        const models = all.map((each, at) => modelFacts(String(at), each));
+        const chosen = standIn(byPreference(models, known), () => needed);
+        expect(chosen === null || isForChat(chosen)).toBe(true);
+        expect(chosen === null).toBe(!models.some(isForChat));
+      }),
+    );
+  });
+});

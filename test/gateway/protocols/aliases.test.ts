@@ -1,0 +1,50 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { aliased, matches } from '../../../main/gateway/protocols/aliases.ts';
+
+const modelFor = (name: string, pairs: readonly string[], keepsModel = false) =>
+  aliased(pairs, { name, isOwn: () => false, keepsModel });
+
+test.each([
+  ['gpt-4o', 'gpt-*', true],
+  ['gpt-', 'gpt-*', true],
+  ['my-gpt-4o', 'gpt-*', false],
+  ['claude-haiku-4-5', 'claude-*haiku*', true],
+  ['claude-3-5-haiku-latest', 'claude-*haiku*', true],
+  ['claude-opus', 'claude-*haiku*', false],
+  ['aa', 'a*a', true],
+  ['a', 'a*a', false],
+  ['a.b', 'a?b', false],
+  ['(x)', '(*)', true],
+  ['anything', '*', true],
+])('whether %s fits %s is %s', (name, pattern, fits) => {
+  expect(matches(name, pattern)).toBe(fits);
+});
+
+test('a star is any text, as in a regular expression', () => {
+  const word = fc
+    .array(fc.constantFrom('a', 'b', '.'), { maxLength: 8 })
+    .map((all) => all.join(''));
+  const parts = fc.array(word, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(word, parts, (name, all) => {
+      const meant = new RegExp(`^${all.map((part) => part.replaceAll('.', '\\.')).join('.*')}$`);
+      expect(matches(name, all.join('*'))).toBe(meant.test(name));
+    }),
+  );
+});
+
+test('the longest pattern wins, whatever the order', () => {
+  const pairs = ['*=any', 'claude-*=big', 'claude-*haiku*=small'];
+  for (const all of [pairs, pairs.toReversed()]) {
+    expect(modelFor('claude-3-haiku', all)).toBe('small');
+    expect(modelFor('claude-3-opus', all)).toBe('big');
+    expect(modelFor('o3', all)).toBe('any');
+  }
+  expect(modelFor('o3', ['gpt-*=x'])).toBeNull();
+});
+
+test('a lone star does not stand for the names of embedding models', () => {
+  expect(modelFor('text-embedding-3-small', ['*=any'], true)).toBeNull();
+  expect(modelFor('text-embedding-3-small', ['text-*=nomic'], true)).toBe('nomic');
+});
