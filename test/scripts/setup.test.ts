@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,6 +19,12 @@ const ROOT = join(import.meta.dirname, '../..');
 const SCRIPTS = join(ROOT, 'scripts');
 const readJson = (name: string) =>
   JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as Readonly<Record<string, object>>;
+
+// In a variable, because the scripts have no types.
+const TREE = pathToFileURL(join(SCRIPTS, 'tree.mjs')).href;
+const { packagedNode } = (await import(TREE)) as {
+  packagedNode: (platform?: string, arch?: string) => string;
+};
 
 const LEFT_PAD = { version: '1.3.0', integrity: 'sha512-a' };
 const OTHER_SYSTEM = { version: '2.3.3', integrity: 'sha512-b', optional: true, os: ['plan9'] };
@@ -113,6 +120,13 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(setUp(checkout(installed))).toEqual({ ...DONE, asked });
   });
 
+  test('tools that are there already are kept up to date by a start, so that the next one finds all in order', () => {
+    const old = { ...FAST_CHECK, version: '4.10.1' };
+    const tree = checkout({ ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': old });
+    const tools = '--include-workspace-root --workspace=tools/development';
+    expect(setUp(tree)).toEqual({ ...DONE, asked: [`install --no-save ${tools}`] });
+  });
+
   test('Node 24 is installed where an older one runs, and it is said if npm has none for this system', () => {
     const { status, stderr, asked } = setUp(checkout(ROOT_ONLY), [], '20');
     expect([status, asked]).toEqual([
@@ -121,14 +135,20 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     ]);
     expect(stderr).toMatch(/^npm has no Node 24 for .+: install it \(https:\/\/nodejs.org\)/);
   });
+
+  test('scripts of npm run on the Node 24 that was installed, whether npm links it or not', () => {
+    const tree = checkout(ROOT_ONLY);
+    const program = join(tree, 'node_modules', packagedNode(process.platform, process.arch));
+    mkdirSync(dirname(program), { recursive: true });
+    writeFileSync(program, '');
+    const link = join(tree, 'node_modules/.bin/node');
+    expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
+    expect(realpathSync(link)).toBe(realpathSync(program));
+    expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
+  });
 });
 
-test('there is a package of Node for each system that the program runs on', async () => {
-  // In a variable, because the scripts have no types.
-  const tree = pathToFileURL(join(SCRIPTS, 'tree.mjs')).href;
-  const { packagedNode } = (await import(tree)) as {
-    packagedNode: (platform?: string, arch?: string) => string;
-  };
+test('there is a package of Node for each system that the program runs on', () => {
   const { optionalDependencies } = readJson('tools/node/package.json');
   const systems = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
   const names = systems.map((system) => {
