@@ -204,6 +204,7 @@ class OpenAttempt implements AttemptObserver {
       circuitBefore: start.circuit,
       circuitAfter: null,
       tokens: null,
+      cutAtTokens: null,
     };
     const { row } = request;
     row.attemptCount += 1;
@@ -241,6 +242,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
+    this.#row.cutAtTokens = end.cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

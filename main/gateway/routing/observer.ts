@@ -3,6 +3,7 @@ import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AnswerMode } from '../upstream/body-readers.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
@@ -17,6 +18,9 @@ export interface AttemptTarget {
   readonly model: string;
   readonly promptBytes: number;
   readonly mode: AnswerMode;
+  readonly request: ChatRequest;
+  /** Of the model, in tokens, as its engine says. */
+  readonly window: number | null;
 }
 
 export interface AttemptStart {
@@ -43,6 +47,8 @@ export interface AttemptEnd {
   readonly latencyMs: number | null;
   /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
+  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
+  readonly cutAtTokens: number | null;
   /** Aborted before anything of it had left: no upstream knows of it. */
   readonly isRecalled: boolean;
 }

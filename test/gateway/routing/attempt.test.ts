@@ -8,7 +8,10 @@ import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
+import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/audio.ts';
+import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
@@ -79,6 +82,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     model: 'm',
     promptBytes: LONG,
     mode: 'relay',
+    request: formRequest(Buffer.from(''), TRANSCRIPTIONS, 'multipart/form-data'),
+    window: null,
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
   const permits = { own, pool: null };
@@ -87,6 +92,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     clock,
     circuits,
     predictions,
+    windows: createWindows(clock),
   });
   clock.advance(5000);
   attempt.end({ kind: 'outrun' });

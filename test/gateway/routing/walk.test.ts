@@ -7,6 +7,7 @@ import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
 import { Walk } from '../../../main/gateway/routing/walk.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
@@ -95,6 +96,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      windows: createWindows(clock),
       budgets: { isSpent: () => false },
     },
     () => {},
