@@ -84,7 +84,12 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    absence: () => null,
+    sightings: () => ({
+      view: () => mapUpstreams(() => ({ kind: 'untested' })),
+      watched() {},
+      excluded() {},
+    }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
@@ -106,6 +111,9 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       chatForm: null,
       native: () => request,
       translator: null,
+      volatileParts: [],
+      chain: () => null,
+      prefix: null,
     },
     config,
     remotes: remoteUpstreams(config),
@@ -138,6 +146,6 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
 /** Whoever sends the answer writes down that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
-  if (end.kind === 'answered') end.attempt.answering(end.seen.contentAt);
+  if (end.kind === 'answered') end.answer.attempt.answering(end.answer.seen.contentAt);
   return end;
 }

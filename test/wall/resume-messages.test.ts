@@ -85,7 +85,7 @@ async function startWith(first: Script | undefined, second: Script, owner: strin
 }
 
 /** How a stream breaks off after `sent`. */
-const BREAKS: readonly [law: string, (sent: readonly string[]) => Script][] = [
+const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
   ['a cut', (sent) => cut(...sent)],
   ['a clean end', (sent) => sse(...sent)],
   ['a clean end inside an event', (sent) => sse(...sent, said(0, 'x').slice(0, 40))],

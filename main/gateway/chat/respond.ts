@@ -6,9 +6,11 @@ import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
+import type { Walk } from '../routing/walk.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
@@ -25,8 +27,6 @@ export interface AnswerContext {
   readonly context: RoutedRequest;
   readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
 }
-
-type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
 export function answerChat(
@@ -122,11 +122,11 @@ function inShape(shape: ErrorShape, passed: PassedError): PassedError {
 }
 
 function sendAnswer(
-  routed: AnsweredRoute,
+  { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
   res: ServerResponse,
   { base, context, deps }: AnswerContext,
 ): Promise<void> {
-  const { call, seen, outcomes } = routed;
+  const { call, seen } = answer;
   const reason = fallbackReason(outcomes, { kind: 'answer' });
   const dropped = call.translator?.dropped;
   const headers = {
@@ -139,25 +139,26 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     context.observer.answering(head);
-    sendWhole(seen, routed, res, { headers, context });
+    sendWhole(seen, answer, res, { headers, context });
     return Promise.resolve();
   }
   if (seen.kind === 'bytes') {
     context.observer.answering(head);
-    return endedWith(sendBytes(seen, routed, res, { headers, context, deps }), context);
+    const sent = sendBytes(seen, answer, walk, res, { headers, context, deps });
+    return endedWith(sent, context);
   }
   const format = call.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
   res.writeHead(200, { ...headers, ...own });
-  const relayed = relayToEnd({ ...routed, seen }, format, res, { context, deps });
+  const relayed = relayToEnd(seen, answer, walk, { format, res, context, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
 }
 
 function sendWhole(
   { body, contentAt }: AnswerSeen,
-  { call, attempt }: Pick<AnsweredRoute, 'call' | 'attempt'>,
+  { call, attempt }: AnsweredCall,
   res: ServerResponse,
   { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RoutedRequest },
 ): void {
@@ -180,7 +181,8 @@ interface BytesContext extends Omit<AnswerContext, 'base'> {
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
   seen: BytesSeen,
-  { attempt, turn, walk }: Pick<AnsweredRoute, 'attempt' | 'turn' | 'walk'>,
+  { attempt, turn }: AnsweredCall,
+  walk: Walk,
   res: ServerResponse,
   { headers, context: { config, signal }, deps: { clock } }: BytesContext,
 ): Promise<RelayEnd['kind']> {

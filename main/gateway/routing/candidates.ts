@@ -10,6 +10,7 @@ import {
 } from '../upstream/call.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
+import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import {
   canChat,
   circuitIdOf,
@@ -106,10 +107,21 @@ export function localCandidate(
                 (isEligible === null || isEligible(target)) &&
                 typeof formForLocal(suitability, target) === 'object',
             );
-      const pool = localPool(targets, { request: call.request, formAt, config }, deps);
+      const chain = chainFor(asked, choice.targets);
+      const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
       return { kind: 'pool', upstream: 'local', pool };
     }
   }
+}
+
+/** Null where nothing is to be chosen, or nothing to be reused. */
+function chainFor(
+  { call, config }: Pick<RequestFacts, 'call' | 'config'>,
+  targets: readonly LocalTarget[],
+): PromptChain | null {
+  const isChoice = targets.length > 1 && config.routing.affinity === 'auto';
+  // Vectors and the like are computed anew each time.
+  return isChoice && !call.request.endpoint.keepsModel ? call.chain() : null;
 }
 
 function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {
@@ -146,22 +158,29 @@ export function isLocalTooSlow(
   // What is predicted is the time until generated text.
   if (call.request.endpoint.keepsModel) return false;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
-  const { circuits, predictions } = deps;
+  const { circuits, predictions, prefixes } = deps;
   const { request } = call;
   const { model, bytes } = request;
   const admits = (upstream: RemoteUpstream) =>
     circuits.exclusionOf(upstream.id, remoteModel(upstream, model) ?? '') === null;
   if (!remotes.some(admits)) return false;
   const delayMs = hedgeDelayMs(config);
-  const machines = targetsOf(deps.pickLocal()).filter(
+  const targets = targetsOf(deps.pickLocal());
+  const chain = chainFor({ call, config }, targets);
+  const newBytesAt = (id: string) =>
+    newBytesOf({
+      promptBytes: bytes.length,
+      prefix: chain === null ? null : prefixes.at(id, chain),
+    });
+  const machines = targets.filter(
     (target) =>
       circuits.exclusionOf(circuitIdOf(target), localModel(target, request) ?? '') === null,
   );
   return (
     machines.length > 0 &&
-    machines.every((target) =>
-      predictedSlow(predictions.at(circuitIdOf(target), bytes.length), delayMs),
-    )
+    machines
+      .map(circuitIdOf)
+      .every((id) => predictedSlow(predictions.at(id, newBytesAt(id)), delayMs))
   );
 }
 

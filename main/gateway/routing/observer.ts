@@ -5,6 +5,7 @@ import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AnswerMode } from '../upstream/body-readers.ts';
+import type { CachedPrefix } from '../protocols/prompt-chain.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.
@@ -17,6 +18,10 @@ export interface AttemptTarget {
   /** Empty if the upstream chooses. */
   readonly model: string;
   readonly promptBytes: number;
+  /** What the machine has of the prompt; null if nobody asked. */
+  readonly prefix: CachedPrefix | null;
+  /** Names of the volatile parts of the prompt that it is not sent. */
+  readonly fixedParts: readonly string[];
   readonly mode: AnswerMode;
   readonly request: ChatRequest;
   /** Of the model, in tokens, as its engine says. */

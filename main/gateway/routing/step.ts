@@ -56,6 +56,11 @@ export class Turn {
     this.at = at;
   }
 
+  /** The attempt that a further sending belongs to; null if there is none that has not ended. */
+  openAttempt(): Attempt | null {
+    return this.attempt?.hasEnded === false ? this.attempt : null;
+  }
+
   /** Asks the circuit for one more try, with this call. */
   readmit(call: UpstreamCall, circuits: Circuits, epoch: number): boolean {
     const { id } = this.permits.own;

@@ -64,7 +64,7 @@ export interface Called {
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
-/** See docs/understand/routing.md#what-falls-back. */
+/** See docs/reference/routing-rules.md#what-falls-back. */
 export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -195,7 +195,7 @@ const TOO_LARGE = passed('request_too_large', 'always');
 const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
   upstream === 'local' || upstream === 'ondemand';
 
-/** As in docs/understand/routing.md#what-falls-back; the first that says something counts. */
+/** As in docs/reference/routing-rules.md#what-falls-back; the first that says something counts. */
 function judge(facts: ErrorFacts): Judgement {
   return (
     ofAccount(facts) ??

@@ -32,7 +32,11 @@ export const reasons = {
   outrun: 'lost the race',
   /** Only in tests of an upstream. */
   starting: 'starting up',
-} satisfies Record<NamedReason | 'starting', string> as Readonly<Record<string, string>>;
+  /** Only of a machine. */
+  verification: 'verification failed',
+} satisfies Record<NamedReason | 'starting' | 'verification', string> as Readonly<
+  Record<string, string>
+>;
 
 /** The same reasons as predicates that follow the upstream's name. */
 export const predicates = {
