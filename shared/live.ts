@@ -45,6 +45,8 @@ export interface AttemptRow {
   readonly fixedParts?: readonly string[];
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
+  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
+  readonly cutAtTokens: number | null;
 }
 
 export interface RequestCaller {

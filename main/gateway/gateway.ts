@@ -58,6 +58,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createWindows, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -341,16 +342,18 @@ function changeHandlers(
     prefills,
     support,
     adjustments,
+    windows,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments'> & {
+  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
     readonly healthChecks: HealthChecks;
   },
 ): ChangeHandlers {
   function forgetSupport(id: string): void {
+    windows.forget(id);
     support.forget(id);
     adjustments.forget(id);
   }
@@ -395,22 +398,18 @@ interface Learnt {
   readonly support: EndpointSupport;
   readonly adjustments: Adjustments;
   readonly items: ItemMemory;
+  readonly windows: Windows;
 }
 
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-function createLearnt({
-  http,
-  clock,
-}: {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}): Learnt {
+function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>): Learnt {
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
+    windows: createWindows(clock, (cut) => log('warn', 'prompt_cut', { ...cut })),
   };
 }

@@ -14,6 +14,7 @@ import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
+import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
@@ -227,6 +228,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       clock,
       circuits,
       predictions,
+      windows: createWindows(clock),
       prefixes,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),

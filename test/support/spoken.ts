@@ -9,6 +9,7 @@ import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
 import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
+import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -131,6 +132,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    windows: createWindows(clock),
     adjustments: createAdjustments(clock),
     noteDropped() {},
     pickLocal,

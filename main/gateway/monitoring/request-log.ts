@@ -205,6 +205,7 @@ class OpenAttempt implements AttemptObserver {
       circuitAfter: null,
       ...(target.fixedParts.length > 0 && { fixedParts: target.fixedParts }),
       tokens: null,
+      cutAtTokens: null,
     };
     const { row } = request;
     row.attemptCount += 1;
@@ -242,6 +243,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
+    this.#row.cutAtTokens = end.cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

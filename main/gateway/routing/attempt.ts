@@ -12,6 +12,7 @@ import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
+import type { Cut, Windows } from './windows.ts';
 
 /** The permits that a call's result is recorded under. */
 export interface Permits {
@@ -26,6 +27,7 @@ export interface AttemptDeps {
   readonly circuits: Circuits;
   readonly predictions: Predictions;
   readonly prefixes: Prefixes;
+  readonly windows: Windows;
 }
 
 /** How a call ended. */
@@ -80,6 +82,7 @@ export class Attempt {
   #tokens: Tokens | null = null;
   /** Not sampled yet, until the answer tells how much of the prompt was read. */
   #ttftMs: number | null = null;
+  #cut: Cut | null = null;
 
   constructor(
     start: {
@@ -148,6 +151,20 @@ export class Attempt {
   /** To be called before the end. */
   used(tokens: Tokens | null): void {
     this.#tokens = tokens;
+    this.#cut ??= this.#cutBy(tokens);
+  }
+
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  get cut(): Cut | null {
+    return this.#cut;
+  }
+
+  #cutBy(tokens: Tokens | null): Cut | null {
+    const { upstream, mode, model, request, window } = this.target;
+    // The rest of an answer has the answer so far in its prompt.
+    if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return null;
+    const told = { id: this.id, model, request, inputTokens: tokens.input };
+    return this.#deps.windows.told(told, window);
   }
 
   end(end: CallEnd): void {
@@ -172,6 +189,7 @@ export class Attempt {
       endedAt,
       latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
+      cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
     });
   }
 

@@ -8,6 +8,7 @@ import type { RequestObserver } from '../../../main/gateway/routing/observer.ts'
 import { Walk } from '../../../main/gateway/routing/walk.ts';
 import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
@@ -100,6 +101,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      windows: createWindows(clock),
       budgets: { isSpent: () => false },
     },
     () => {},
