@@ -62,6 +62,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       keyLimits: { requested() {}, used() {} },
     }),
     traffic: createTraffic(),
+    unsaved() {},
     earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
