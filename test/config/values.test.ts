@@ -123,6 +123,7 @@ const KINDS: {
       'AGENT_ONLY_WHEN_IDLE',
       'AGENT_NOT_ON_BATTERY',
       'AGENT_YIELD_TO_OTHERS',
+      'AGENT_FREE_MEMORY',
     ],
     good: [
       ['true', true],
@@ -285,12 +286,14 @@ const KINDS: {
     allowed: /JSON object of header names and values/,
   },
   {
+    names: ['AFFINITY'],
+    good: [['off', 'off']],
+    bad: ['AUTO', 'on'],
+    allowed: /one of auto, off/,
+  },
+  {
     names: ['HEDGE'],
-    good: [
-      ['own', 'own'],
-      ['all', 'all'],
-      ['off', 'off'],
-    ],
+    good: [['all', 'all']],
     bad: ['OWN', 'none', 'own,all'],
     allowed: /one of own, all, off/,
   },
@@ -340,6 +343,16 @@ const KINDS: {
     ],
     bad: ['29', '121', '80.5', 'hot'],
     allowed: /30 to 120/,
+  },
+  {
+    names: ['AGENT_IDLE_UNLOAD_MIN'],
+    good: [
+      ['30', 30],
+      ['0.5', 0.5],
+      ['10080', 10_080],
+    ],
+    bad: ['0', '-1', '10081', '30m', 'never'],
+    allowed: /number of minutes above 0, up to 10080 \(a week\)/,
   },
   {
     names: ['LOG_LEVEL'],
@@ -481,20 +494,4 @@ test('unknown variables are warned of by name, never by value, and never fail', 
     expect.stringContaining('SWITCHYARD_HOSTED_D_API_KEY'),
   ]);
   expect(warnings.join()).not.toContain('hunter2');
-});
-
-test.each(['0.0.0.0', '::', '192.168.1.5', 'gpu.lan', '127.0.0.1.evil.example'])(
-  'HOST %s without keys refuses the start and says how to make one; with a key it starts',
-  (host) => {
-    const [problem, ...more] = problems({ HOST: host });
-    expect(more).toEqual([]);
-    expect(problem).toContain(`SWITCHYARD_HOST is "${host}"`);
-    expect(problem).toContain('SWITCHYARD_API_KEYS');
-    expect(problem).toContain('openssl rand -hex 24');
-    expect(problems({ HOST: host, API_KEYS: 'k'.repeat(16) })).toEqual([]);
-  },
-);
-
-test.each(['127.0.0.1', '127.8.9.10', 'localhost', '::1'])('HOST %s needs no key', (host) => {
-  expect(problems({ HOST: host })).toEqual([]);
 });

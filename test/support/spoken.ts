@@ -10,6 +10,7 @@ import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routi
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
 import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
 import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
+import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -84,7 +85,12 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    absence: () => null,
+    sightings: () => ({
+      view: () => mapUpstreams(() => ({ kind: 'untested' })),
+      watched() {},
+      excluded() {},
+    }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
@@ -106,6 +112,9 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       chatForm: null,
       native: () => request,
       translator: null,
+      volatileParts: [],
+      chain: () => null,
+      prefix: null,
     },
     config,
     remotes: remoteUpstreams(config),
@@ -124,6 +133,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    windows: createWindows(clock),
     adjustments: createAdjustments(clock),
     noteDropped() {},
     items: createItemMemory(1024 * 1024),

@@ -6,10 +6,13 @@ import { circuitResultOf, NEUTRAL, type Permit, type Result } from '../circuits/
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
+import type { Cut, Windows } from './windows.ts';
 
 /** The permits that a call's result is recorded under. */
 export interface Permits {
@@ -23,6 +26,8 @@ export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
+  readonly windows: Windows;
 }
 
 /** How a call ended. */
@@ -66,7 +71,7 @@ export class Attempt {
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
   readonly #deps: AttemptDeps;
-  /** Null for hosted upstreams, and below the samples that a prediction needs. */
+  /** For all of the prompt, as its cache may be gone; null for hosted upstreams, and below the samples that it needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt: number;
@@ -75,6 +80,9 @@ export class Attempt {
   #pending: Pending | null;
   #hasEnded = false;
   #tokens: Tokens | null = null;
+  /** Not sampled yet, until the answer tells how much of the prompt was read. */
+  #ttftMs: number | null = null;
+  #cut: Cut | null = null;
 
   constructor(
     start: {
@@ -96,15 +104,17 @@ export class Attempt {
     this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
-    this.#prediction =
-      target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    const isLocal = target.upstream === 'local';
+    const predicted = (bytes: number) =>
+      isLocal ? deps.predictions.at(permits.own.id, bytes) : null;
+    this.#prediction = predicted(target.promptBytes);
     const ids = heldBy(permits).map(({ id }) => id);
     this.observer = observer.attemptStarted({
       target,
       cause,
       startedAt: sentAt,
       ids,
-      predictedTtftMs: this.#prediction?.ttftMs ?? null,
+      predictedTtftMs: predicted(newBytesOf(target))?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
     for (const id of ids) deps.circuits.sent(id);
@@ -132,12 +142,29 @@ export class Attempt {
     // The request must not stay in memory for as long as the answer goes on.
     this.#pending = null;
     this.observer.answering(contentAt);
+    const { prefix } = this.target;
+    if (prefix !== null && !isRemoved(this.id, this.#deps.circuits))
+      this.#deps.prefixes.read(this.id, prefix.chain);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
   /** To be called before the end. */
   used(tokens: Tokens | null): void {
     this.#tokens = tokens;
+    this.#cut ??= this.#cutBy(tokens);
+  }
+
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  get cut(): Cut | null {
+    return this.#cut;
+  }
+
+  #cutBy(tokens: Tokens | null): Cut | null {
+    const { upstream, mode, model, request, window } = this.target;
+    // The rest of an answer has the answer so far in its prompt.
+    if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return null;
+    const told = { id: this.id, model, request, inputTokens: tokens.input };
+    return this.#deps.windows.told(told, window);
   }
 
   end(end: CallEnd): void {
@@ -145,6 +172,7 @@ export class Attempt {
     const { result, isPools, ...judged } = this.#judge(end);
     this.#hasEnded = true;
     this.engineCall?.ended();
+    this.#learn();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
     const endedAt = judged.endedAt ?? dualTimeOf(clock);
@@ -161,7 +189,19 @@ export class Attempt {
       endedAt,
       latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
+      cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
     });
+  }
+
+  /** How long the machine took for what it had to read, and what it had in its cache. */
+  #learn(): void {
+    const { circuits, predictions, prefixes } = this.#deps;
+    const { promptBytes, prefix } = this.target;
+    if (prefix === null || isRemoved(this.id, circuits)) return;
+    const reusedShare = this.#tokens === null ? null : prefixes.told(this.id, prefix, this.#tokens);
+    const newBytes =
+      reusedShare === null ? newBytesOf(this.target) : promptBytes * (1 - reusedShare);
+    if (this.#ttftMs !== null) predictions.sample(this.id, newBytes, this.#ttftMs);
   }
 
   #judge(end: CallEnd): Judged {
@@ -230,11 +270,12 @@ export class Attempt {
   #firstContent(ttftMs: number): void {
     const { circuits, predictions } = this.#deps;
     const { own, pool } = this.#permits;
-    const { upstream, promptBytes } = this.target;
+    const { upstream, promptBytes, prefix } = this.target;
     if (!isRemoved(own.id, circuits)) {
       const slowMs = slowTtftMs(ttftMs, this.#prediction);
       circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
-      if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
+      if (upstream === 'local' && prefix === null) predictions.sample(own.id, promptBytes, ttftMs);
+      else this.#ttftMs = ttftMs;
     }
     if (pool === null) return;
     circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });

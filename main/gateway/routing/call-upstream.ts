@@ -24,6 +24,8 @@ import type { EndpointSupport } from './endpoint-support.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
 import type { Turn } from './step.ts';
 import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
+import type { Windows } from './windows.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -34,6 +36,8 @@ export interface CallDeps {
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
+  readonly windows: Windows;
   readonly engines: EngineActivity;
   readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;
@@ -276,7 +280,8 @@ function conclude(
 ): CallOutcome {
   const { call, changes } = pending.plan;
   attempt.used(usedBy(answer, pending));
-  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
+  const whole = attempt.cut === 'again' ? withoutCut(answer, call) : answer;
+  const seen = inCallersProtocol(withoutSecrets(whole, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
@@ -306,6 +311,12 @@ function failureOf(
   if (!isColdStart(failure, call, deps))
     attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
   return failure;
+}
+
+/** An answer of which nothing was sent is not given where the engine is known to cut: another upstream may read it all. */
+function withoutCut(seen: Seen, { model }: UpstreamCall): Seen {
+  const detail = `${model || 'the model'} read only a part of the prompt`;
+  return seen.kind === 'answer' ? { kind: 'truncated', detail } : seen;
 }
 
 /** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */

@@ -1,11 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
+import { newBytesOf } from '../protocols/prompt-chain.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { Turn } from './step.ts';
-import { hedgeDelayMs } from './predictions.ts';
+import { hedgeAfterMs, hedgeDelayMs } from './predictions.ts';
 import type { Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
@@ -82,8 +83,14 @@ export function race(
     if (only === undefined || second !== undefined || state !== 'racing') return;
     if (!showsContent(only.turn.call)) return;
     const elapsedMs = clock.ticks() - only.startedAt;
-    const remainingMs = Math.max(0, hedgeDelayMs(config) - elapsedMs);
+    const remainingMs = Math.max(0, slowAfterMs(only.turn) - elapsedMs);
     cancelTimer = clock.after(remainingMs, () => startHedge(only.turn));
+  }
+
+  function slowAfterMs({ call, permits: { own } }: Turn): number {
+    const prediction =
+      call.upstream === 'local' ? deps.predictions.at(own.id, newBytesOf(call)) : null;
+    return hedgeAfterMs(prediction, hedgeDelayMs(config));
   }
 
   function startHedge({ call: slow }: Turn): void {

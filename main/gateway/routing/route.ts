@@ -32,7 +32,7 @@ export type RouteResult =
   | { readonly kind: 'cancelled' };
 
 /**
- * Tries the upstreams in routing order until one answers (docs/understand/routing.md). As soon as `local` is lost the
+ * Tries the upstreams in routing order until one answers (docs/reference/routing-rules.md). As soon as `local` is lost the
  * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {

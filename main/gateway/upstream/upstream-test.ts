@@ -38,6 +38,9 @@ export async function testUpstream(
     chatForm: null,
     native: () => REQUEST,
     translator: null,
+    volatileParts: [],
+    chain: () => null,
+    prefix: null,
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;

@@ -6,7 +6,9 @@ import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-su
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
 import { Walk } from '../../../main/gateway/routing/walk.ts';
+import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
@@ -79,6 +81,9 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
         chatForm: null,
         native: () => request,
         translator: null,
+        volatileParts: [],
+        chain: () => null,
+        prefix: null,
       },
       config,
       remotes: remoteUpstreams(config),
@@ -92,9 +97,11 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       circuits,
       support: createEndpointSupport(clock),
       predictions,
+      prefixes: createPrefixes(clock),
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      windows: createWindows(clock),
       budgets: { isSpent: () => false },
     },
     () => {},
