@@ -81,8 +81,11 @@ export interface GatewayDeps {
   readonly gpus: () => readonly GpuFigures[];
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the remembered browsers. */
+  /** The same for the sessions and the remembered browsers. */
+  readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
+  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
@@ -264,7 +267,7 @@ function stackOf(error: unknown): string {
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
 function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
-  const sessions = createSessions(deps.clock);
+  const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
