@@ -41,8 +41,12 @@ export interface AttemptRow {
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
   readonly circuitAfter: CircuitState | null;
+  /** Parts of the prompt that change with every request and were replaced by a constant; absent if there were none. */
+  readonly fixedParts?: readonly string[];
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
+  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
+  readonly cutAtTokens: number | null;
 }
 
 export interface RequestCaller {

@@ -42,6 +42,8 @@ export interface ProvidersDeps {
   readonly enrolled: (id: string) => void;
   /** The agent reports that its engine is healthy again, or came back online with a healthy one. */
   readonly recovered: (id: string) => void;
+  /** The engine has lost what it had read. */
+  readonly emptied: (id: string) => void;
   /** A machine has answered the completion of its verification. */
   readonly proved: (id: string) => void;
   readonly removed: (id: string) => void;
@@ -76,6 +78,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       providerChanged(id, news) {
         if (news.enrolled) deps.enrolled(id);
         if (hasRecovered(news, registry.get(id))) deps.recovered(id);
+        if (news.emptied) deps.emptied(id);
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),

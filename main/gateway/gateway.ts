@@ -58,6 +58,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createWindows, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -329,6 +330,8 @@ interface ChangeHandlers {
   providerChanged(id: string): void;
   /** A provider or its engine is available again: the next request may probe it at once. */
   providerRecovered(id: string): void;
+  /** A provider's engine has lost the prompts in its cache. */
+  providerEmptied(id: string): void;
   /** A provider has answered the completion of its verification. */
   providerProved(id: string): void;
   /** A provider was removed: everything known about it is discarded. */
@@ -337,21 +340,23 @@ interface ChangeHandlers {
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
-  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  { circuits, latencies, predictions, prefixes, stats, warmup }: Monitor,
   {
     prefills,
     support,
     adjustments,
+    windows,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments'> & {
+  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
     readonly healthChecks: HealthChecks;
   },
 ): ChangeHandlers {
   function forgetSupport(id: string): void {
+    windows.forget(id);
     support.forget(id);
     adjustments.forget(id);
   }
@@ -377,12 +382,14 @@ function changeHandlers(
       circuits.coolDown('local');
       sightings.recovered(id);
     },
+    providerEmptied: (id) => prefixes.forget(id),
     providerProved: (id) => healthChecks.passed(id),
     providerRemoved(id) {
       sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
+      prefixes.forget(id);
       forgetSupport(id);
     },
   };
@@ -394,22 +401,18 @@ interface Learnt {
   readonly support: EndpointSupport;
   readonly adjustments: Adjustments;
   readonly items: ItemMemory;
+  readonly windows: Windows;
 }
 
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-function createLearnt({
-  http,
-  clock,
-}: {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}): Learnt {
+function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>): Learnt {
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
+    windows: createWindows(clock, (cut) => log('warn', 'prompt_cut', { ...cut })),
   };
 }

@@ -24,7 +24,7 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
   };
 }
 
-/** A gateway in this process, for laws of a command alone. */
+/** A gateway in this process, for tests of a command alone. */
 async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
   const { dataDirectory: DATA_DIR } = await startOwned(settings);
   return { DATA_DIR, run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args) };

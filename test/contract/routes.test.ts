@@ -17,6 +17,7 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/v1/audio/transcriptions', 'POST'],
   ['/api/v1/models', 'GET', 'HEAD'],
   ['/v1/models', 'GET', 'HEAD'],
+  ['/api/v1/models/asked', 'GET', 'HEAD'],
   ['/api/v1/models/org/name', 'GET', 'HEAD'],
   ['/v1/models/name', 'GET', 'HEAD'],
   ['/api/v1/status', 'GET', 'HEAD'],

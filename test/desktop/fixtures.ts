@@ -178,6 +178,11 @@ export function createFakeHost(
       scene = { ...scene, machine: wish === 'drained' ? 'draining' : wish };
       return Promise.resolve();
     },
+    freeMachine(forMin) {
+      calls.push(`free ${forMin ?? 'until told'}`);
+      scene = { ...scene, machine: 'paused' };
+      return Promise.resolve();
+    },
     keepSecretsIn(box) {
       calls.push(box === null ? 'keys to the file' : 'keys to the keychain');
       return { ok: true };

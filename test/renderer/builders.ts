@@ -185,6 +185,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     circuitBefore: 'closed',
     circuitAfter: null,
     tokens: null,
+    cutAtTokens: null,
     ...over,
   };
 }

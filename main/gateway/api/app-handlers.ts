@@ -27,6 +27,8 @@ import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import { ASKED_DAYS } from '../usage/asked.ts';
+import { askedModels } from './asked-models.ts';
 import type { Budgets, KeyLimits } from '../usage/limits.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 
@@ -78,6 +80,12 @@ export function appHandlers(deps: AppDeps) {
       const model = models().data.find((each) => each.id === id);
       if (model === undefined) sendError(res, noModel(id));
       else sendJson(res, 200, model);
+    },
+    askedModels: async (_req: Request, res: Response) => {
+      const { names, problem } = await deps.usage.asked();
+      const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
+      const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
+      sendJson(res, 200, { days: ASKED_DAYS, ...askedModels(names, known), problem });
     },
     status: (req: Request, res: Response) => {
       sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0', 'known'));

@@ -43,6 +43,7 @@ export function routeTable({
 }: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
+    route('GET', ['/api/v1/models/asked'], 'callers', app.askedModels),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
     route('GET', ['/api/v1/history'], 'callers', app.history),

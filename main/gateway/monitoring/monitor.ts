@@ -15,6 +15,7 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
+import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
@@ -73,6 +74,7 @@ export function createMonitor(deps: MonitorDeps) {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
+  const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
@@ -150,6 +152,7 @@ export function createMonitor(deps: MonitorDeps) {
     circuits,
     latencies,
     predictions,
+    prefixes,
     stats,
     warmup,
     feed,

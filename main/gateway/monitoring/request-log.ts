@@ -206,7 +206,9 @@ class OpenAttempt implements AttemptObserver {
       model: target.model === '' ? null : target.model.slice(0, MAX_MODEL_LENGTH),
       circuitBefore: start.circuit,
       circuitAfter: null,
+      ...(target.fixedParts.length > 0 && { fixedParts: target.fixedParts }),
       tokens: null,
+      cutAtTokens: null,
     };
     const { row } = request;
     row.attemptCount += 1;
@@ -244,6 +246,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
+    this.#row.cutAtTokens = end.cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

@@ -15,7 +15,6 @@ import type { Circuit } from '../circuits/circuits.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
-import { chooseInOrder } from '../routing/local-pool.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
@@ -233,14 +232,11 @@ function localHealth(parts: StatusParts): LocalHealth {
     : 'unavailable';
 }
 
-/** The machine that routing would choose now without randomness; null if there is none. */
+/** A machine that routing may choose now; null if there is none. */
 function localPick(parts: StatusParts): LocalTarget | null {
   if (parts.local.kind !== 'tier') return null;
-  const memberOf = (target: LocalTarget) =>
-    target.provider !== null && isAdmitted(target.provider, parts)
-      ? { target, ewmaTtft: null, predictedTtft: null, inFlight: 0 }
-      : null;
-  return chooseInOrder(parts.local.targets, memberOf, null, () => 0)[0] ?? null;
+  const isFree = ({ provider }: LocalTarget) => provider !== null && isAdmitted(provider, parts);
+  return parts.local.targets.find(isFree) ?? null;
 }
 
 function isPresent(id: UpstreamId, parts: StatusParts): boolean {

@@ -128,6 +128,8 @@ export const agentStates = {
   off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
   heldBack: { word: 'held back', means: 'One of the owner’s rules keeps requests away for now.' },
+  freed: { word: 'memory freed', means: 'Its models are unloaded for other programs.' },
+  changing: { word: 'changing models', means: 'A model is being loaded or unloaded.' },
   starting: { word: 'starting', means: 'Its agent has just started.' },
   noEngine: { word: 'no engine', means: 'There is no engine here that could answer.' },
   locked: {
