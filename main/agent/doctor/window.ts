@@ -1,7 +1,7 @@
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
 import { isForChat } from '../../engines/preference.ts';
 
-/** Claude Code and its like begin with 15,000 to 20,000 tokens of prompt and tools (ollama/ollama, docs/context-length.mdx asks for 64,000). */
+/** Claude Code and its like begin with 15,000 to 20,000 tokens of prompt and tools (docs.ollama.com/context-length asks for 64,000). */
 const ENOUGH_TOKENS = 32_000;
 
 /** How the owner of an engine gives it a larger window. */
