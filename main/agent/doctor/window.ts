@@ -14,8 +14,26 @@ const REMEDIES: Partial<Record<EngineKind, readonly [name: string, remedy: strin
 
 const NUMBER = new Intl.NumberFormat('en');
 
+/** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
+}
+
 /** What to do about a window that is too small for coding agents; null if it is large enough, or unknown. */
-export function windowRemedy({ kind, facts }: EngineView): string | null {
+export function windowRemedy(
+  { kind, facts }: EngineView,
+  cuts: readonly CutWindow[] = [],
+): string | null {
+  const caught = cuts.map(
+    ({ model, tokens }) =>
+      `Prompts for ${model} were cut to ${NUMBER.format(tokens)} tokens without a word: give it a larger window.`,
+  );
+  const said = [tooSmall({ kind, facts }), ...caught].filter((each) => each !== null);
+  return said.length === 0 ? null : said.join(' ');
+}
+
+function tooSmall({ kind, facts }: Pick<EngineView, 'kind' | 'facts'>): string | null {
   const [name, remedy] = REMEDIES[kind] ?? [];
   const lengths = facts
     .filter((model) => model.loaded === true && isForChat(model))
