@@ -130,6 +130,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
+    cuts: () => gateway.cuts(),
     directInFlight: () =>
       engine.target() === null ? 0 : gateway.traffic('local').concurrentRequests,
     isFixed: (path) => loaded.sources.get(path) === 'env',

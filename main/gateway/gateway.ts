@@ -58,7 +58,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type Windows } from './routing/windows.ts';
+import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -137,6 +137,8 @@ export interface Gateway extends ChangeHandlers {
   checkNow(id: UpstreamId): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
+  /** Models whose engine was caught cutting prompts. */
+  cuts(): readonly CutWindow[];
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -187,6 +189,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
+    windows: learnt.windows,
     catalogue,
     remotes,
     sightings,
@@ -233,6 +236,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       healthChecks.checkNow();
     },
     snapshot: () => feed.snapshot(),
+    cuts: () => learnt.windows.cuts(),
     load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
@@ -284,6 +288,7 @@ function loadOf(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly adjustments: Adjustments;
+  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;
