@@ -93,7 +93,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
+    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
   });
   const observer = monitor.logs.begin({
     id: 'r',
