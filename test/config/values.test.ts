@@ -184,6 +184,15 @@ const KINDS: {
     allowed: /http:\/\/ or https:\/\/ address/,
   },
   {
+    names: ['POOL_SECRET'],
+    good: [
+      ['a1'.repeat(32), 'a1'.repeat(32)],
+      ['AB'.repeat(32), 'ab'.repeat(32)],
+    ],
+    bad: ['a1'.repeat(31), `${'a1'.repeat(31)}g1`, `${'a1'.repeat(32)}0`],
+    allowed: /64 hexadecimal digits/,
+  },
+  {
     names: ['DATABASE_URL'],
     good: [
       ['postgres://u:p%40ss@db.lan:5433/pool', 'postgres://u:p%40ss@db.lan:5433/pool'],
@@ -380,6 +389,7 @@ const SECRETS = new Set([
   'ENGINE_API_KEY',
   'ENROLL_TOKEN',
   'API_KEYS',
+  'POOL_SECRET',
 ]);
 
 test('every variable has its good and bad values here', () => {
