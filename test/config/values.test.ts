@@ -185,10 +185,7 @@ const KINDS: {
   },
   {
     names: ['POOL_SECRET'],
-    good: [
-      ['a1'.repeat(32), 'a1'.repeat(32)],
-      ['AB'.repeat(32), 'ab'.repeat(32)],
-    ],
+    good: [['AB'.repeat(32), 'ab'.repeat(32)]],
     bad: ['a1'.repeat(31), `${'a1'.repeat(31)}g1`, `${'a1'.repeat(32)}0`],
     allowed: /64 hexadecimal digits/,
   },
@@ -383,14 +380,8 @@ const KINDS: {
   },
 ];
 
-const SECRETS = new Set([
-  ...each('API_KEY'),
-  ...each('HEADERS'),
-  'ENGINE_API_KEY',
-  'ENROLL_TOKEN',
-  'API_KEYS',
-  'POOL_SECRET',
-]);
+const OTHER_SECRETS = ['ENGINE_API_KEY', 'ENROLL_TOKEN', 'API_KEYS', 'POOL_SECRET'];
+const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRETS]);
 
 test('every variable has its good and bad values here', () => {
   // HOST is text like AGENT_HOST, with a test of its own below.
