@@ -79,6 +79,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_IDLE_UNLOAD_MIN: null,
   CURRENCY: 'USD',
   DATABASE_URL: null,
+  POOL_SECRET: null,
   POOL_ADDRESSES: [],
   LOG_LEVEL: 'info',
   LOG_TO: 'auto',

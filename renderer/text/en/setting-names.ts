@@ -101,6 +101,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     poolAddresses: 'Gateways of the pool',
     currency: 'Currency',
     databaseUrl: 'Shared database',
+    poolSecret: 'Secret of the pool',
     logLevel: 'Log level',
     logTo: 'Log to',
     logFormat: 'Log format',
