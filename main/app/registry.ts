@@ -121,6 +121,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       }),
       isKnown: (id) => registry.get(id) !== null,
       nameOf: (id) => registry.nameOf(id),
+      energyOf: (id) => registry.get(id)?.energy ?? null,
       routed: (id, result) => verifier.routed(id, result),
     },
     own: {

@@ -1,4 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -27,6 +28,7 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { joulesPerTokenIn } from './usage/electricity.ts';
 import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -102,6 +104,8 @@ export interface GatewayProviders {
   readonly isKnown: (id: string) => boolean;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  /** What the answers of a machine take in electricity; null while unknown. */
+  readonly energyOf: (id: string) => ProviderEnergy | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
@@ -152,6 +156,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     nameOf: deps.providers.nameOf,
+    joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => limits.admission.view(),

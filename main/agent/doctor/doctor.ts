@@ -40,6 +40,7 @@ const UNUSED: AgentState = {
   agentVersion: '',
   agentUrl: '',
   uptimeS: 0,
+  energy: undefined,
 };
 
 /**

@@ -18,7 +18,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-interface PoolRequest {
+export interface PoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -31,7 +31,8 @@ export function localPool(
   deps: BalancingDeps,
 ): CallablePool {
   const exclusionOf = (target: LocalTarget) =>
-    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '');
+    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
+    loadingUnderRequest(target, request, deps);
 
   function inOrder(mode: AdmissionMode): Targets {
     switch (mode) {
@@ -59,7 +60,28 @@ export function localPool(
   };
 }
 
-/** At most three admitted machines in the order of the calls: those with the requested model first, then others with their own. */
+/** Takes no time to speak of: the machine is admitted as soon as its requests have ended. */
+const UNTIL_IT_IS_IDLE: Excluded = { kind: 'excluded', reason: 'busy', waitMs: 0, backAtTicks: 0 };
+
+/**
+ * A machine on which the request would load a model while another one runs: that may throw out the model that is
+ * answering. Embedders and rerankers are small, and no other upstream may stand in for them.
+ */
+function loadingUnderRequest(
+  target: LocalTarget,
+  request: ChatRequest,
+  { inFlightAt }: BalancingDeps,
+): Excluded | null {
+  if (request.endpoint.keepsModel || inFlightAt(circuitIdOf(target)) === 0) return null;
+  const model = modelAt(target, request);
+  const isUnloaded = target.facts?.find(({ id }) => id === model)?.loaded === false;
+  return isUnloaded ? UNTIL_IT_IS_IDLE : null;
+}
+
+/**
+ * At most three admitted machines in the order of the calls: those that have the requested model in memory, those that
+ * have it on disk, then others with their own.
+ */
 function preferred(
   targets: readonly LocalTarget[],
   request: ChatRequest,
@@ -68,12 +90,14 @@ function preferred(
 ): LocalTarget[] {
   const admits = (target: LocalTarget) => exclusionOf(target) === null;
   const promptBytes = request.bytes.length;
-  const first = balanced(offering(targets, request.model), admits, promptBytes, deps);
-  if (first.length >= MAX_TRIES) return first;
-  const chosen: ReadonlySet<LocalTarget> = new Set(first);
+  const { loaded, all } = offering(targets, request.model);
+  const chosen = new Set<LocalTarget>();
   const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
-  const others = balanced(targets, isOther, promptBytes, deps);
-  return [...first, ...others].slice(0, MAX_TRIES);
+  for (const group of [loaded, all, targets]) {
+    if (chosen.size >= MAX_TRIES) break;
+    for (const target of balanced(group, isOther, promptBytes, deps)) chosen.add(target);
+  }
+  return [...chosen].slice(0, MAX_TRIES);
 }
 
 function balanced(
@@ -178,27 +202,39 @@ export function* shuffled(count: number, random: () => number): Generator<number
 
 type Targets = readonly LocalTarget[];
 
+interface Offering {
+  readonly all: Targets;
+  /** Those that do not say that they would have to load it. */
+  readonly loaded: Targets;
+}
+
+const OFFERED_NOWHERE: Offering = { all: [], loaded: [] };
+
 /** Keyed by the array of targets, which stays the same array while its content does. */
-const indexes = new WeakMap<Targets, ReadonlyMap<string, Targets>>();
+const indexes = new WeakMap<Targets, ReadonlyMap<string, Offering>>();
 
 /** The machines that offer `model`; none for null. An array of targets is indexed once. */
-function offering(targets: Targets, model: string | null): Targets {
-  if (model === null) return [];
+function offering(targets: Targets, model: string | null): Offering {
+  if (model === null) return OFFERED_NOWHERE;
   let index = indexes.get(targets);
   if (index === undefined) {
     index = indexOf(targets);
     indexes.set(targets, index);
   }
-  return index.get(model) ?? [];
+  return index.get(model) ?? OFFERED_NOWHERE;
 }
 
-function indexOf(targets: Targets): ReadonlyMap<string, Targets> {
-  const index = new Map<string, LocalTarget[]>();
+function indexOf(targets: Targets): ReadonlyMap<string, Offering> {
+  const index = new Map<string, { all: LocalTarget[]; loaded: LocalTarget[] }>();
   for (const target of targets) {
+    const unloaded = new Set(
+      target.facts?.filter(({ loaded }) => loaded === false).map(({ id }) => id),
+    );
     for (const model of new Set(target.models)) {
-      const those = index.get(model);
-      if (those === undefined) index.set(model, [target]);
-      else those.push(target);
+      const those = index.get(model) ?? { all: [], loaded: [] };
+      index.set(model, those);
+      those.all.push(target);
+      if (!unloaded.has(model)) those.loaded.push(target);
     }
   }
   return index;

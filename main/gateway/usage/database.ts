@@ -108,4 +108,6 @@ const SCHEMA: readonly string[] = [
      json TEXT NOT NULL
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (done, id);`,
+  `ALTER TABLE usage ADD COLUMN energyMj INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE usage ADD COLUMN energyNano INTEGER NOT NULL DEFAULT 0;`,
 ];

@@ -99,6 +99,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     maxConcurrentRequests: 'Requests at a time',
     poolAddresses: 'Gateways of the pool',
     currency: 'Currency',
+    electricityPriceKwh: 'Electricity price per kWh',
     databaseUrl: 'Shared database',
     logLevel: 'Log level',
     logTo: 'Log to',
