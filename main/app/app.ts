@@ -88,6 +88,8 @@ export interface Host {
   controlLink(): string;
   /** Seals saved secrets with this box; null saves them unencrypted. */
   keepSecretsIn(box: SecretBox | null): ChangeResult;
+  /** Something has changed at an upstream: it is checked now. */
+  checkNow(id: UpstreamId): void;
   /** Tells the window that something outside the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
@@ -153,6 +155,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
+    emptied: (id) => gateway.providerEmptied(id),
+    proved: (id) => gateway.providerProved(id),
     removed: (id) => gateway.providerRemoved(id),
   });
   const gateway: Gateway = createGateway({
@@ -197,6 +201,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     subscribe: (listener) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),
     controlLink: () => gateway.controlLink(),
+    checkNow: (id) => gateway.checkNow(id),
     changed,
     resumed: () => wakeUp(http, [gateway, providers, machine]),
   };

@@ -169,12 +169,10 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
   failed: ' (its last start failed)',
 };
 
-function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
+function warmupSwitch(facts: TrayFacts): MenuEntry {
+  const { status, app } = facts;
   const words = `Warm up the on-demand GPU automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
-  const configured = status.upstreams.some(
-    (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
-  );
-  if (configured) return toggle(words, 'toggle-warmup', app.warmupEnabled);
+  if (isConfigured('ondemand', facts)) return toggle(words, 'toggle-warmup', app.warmupEnabled);
   return toggle(`${words} (it is not configured)`, 'toggle-warmup', false, false);
 }
 

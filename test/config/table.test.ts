@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   MODEL_ALIASES: [],
   MODEL_FALLBACK: 'any',
   IDLE_TIMEOUT_MS: 30000,
+  AFFINITY: 'auto',
   HEDGE: 'own',
   // The TTFT threshold, where it is not set.
   HEDGE_MS: null,
@@ -127,7 +128,7 @@ test('the help lists every variable with its default and what it may be', () => 
   expect(lines.filter((line) => line.includes('SWITCHYARD_DATA_DIR'))).toHaveLength(1);
 });
 
-test.each<[law: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
+test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
   ['macOS', 'darwin', {}, join(homedir(), 'Library', 'Application Support', 'Switchyard')],
   ['Windows', 'win32', { APPDATA: '/roaming' }, join('/roaming', 'Switchyard')],
   ['Windows without APPDATA', 'win32', {}, join(homedir(), 'AppData', 'Roaming', 'Switchyard')],

@@ -287,12 +287,14 @@ const KINDS: {
     allowed: /JSON object of header names and values/,
   },
   {
+    names: ['AFFINITY'],
+    good: [['off', 'off']],
+    bad: ['AUTO', 'on'],
+    allowed: /one of auto, off/,
+  },
+  {
     names: ['HEDGE'],
-    good: [
-      ['own', 'own'],
-      ['all', 'all'],
-      ['off', 'off'],
-    ],
+    good: [['all', 'all']],
     bad: ['OWN', 'none', 'own,all'],
     allowed: /one of own, all, off/,
   },
@@ -382,7 +384,7 @@ const SECRETS = new Set([
 ]);
 
 test('every variable has its good and bad values here', () => {
-  // HOST is text like AGENT_HOST, and has a file of its own.
+  // HOST is text like AGENT_HOST, with a test of its own below.
   const here = [...KINDS.flatMap(({ names }) => names), 'HOST'];
   expect(here.toSorted()).toEqual(ENTRIES.map(({ setting }) => setting.env).toSorted());
 });
@@ -404,7 +406,7 @@ test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind]
   (name, { bad, allowed }) => {
     for (const text of bad) {
       const found = problems({ [name]: text });
-      // What is left of a value that may hold a secret has laws of its own below.
+      // What is left of a value that may hold a secret has tests of its own below.
       const shown = SECRETS.has(name) || text.includes('@') ? '' : `"${text}" `;
       expect([text, ...found]).toEqual([
         text,
@@ -424,7 +426,7 @@ test('several bad values are all named at once', () => {
   ]);
 });
 
-test.each<[law: string, name: string, text: string, shown: string]>([
+test.each<[title: string, name: string, text: string, shown: string]>([
   ['a short key', 'HOSTED_A_API_KEY', 'short key', '…'],
   ['a key of 19 characters', 'HOSTED_A_API_KEY', `${'k'.repeat(9)} ${'k'.repeat(9)}`, '…'],
   ['a key of 20', 'HOSTED_A_API_KEY', `abc${'k'.repeat(8)} ${'k'.repeat(4)}wxyz`, 'abc…wxyz'],

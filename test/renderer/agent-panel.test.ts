@@ -6,6 +6,7 @@ import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
+import { putCardOnPath } from '../support/two-hosts.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 /** A gateway whose own machine has an engine. */
@@ -117,6 +118,7 @@ test('an agent that is switched off is asked for once, also by whoever comes bac
 });
 
 test('the checks are run from this side and shown beside what the gateway sees', async () => {
+  putCardOnPath();
   const { host } = await startMachine();
   const page = await openProviders(host);
   const doctor = panelOf(page).getByRole('region', { name: 'Checks from both sides' });
@@ -143,7 +145,19 @@ test('whoever only reads cannot have the checks run', async () => {
   expect(await run.isDisabled()).toBe(true);
 });
 
+test('a machine without a GPU that nobody added is neither listed nor missed', async () => {
+  const { host } = await startMachine();
+  const page = await openProviders(host);
+  await panelOf(page).waitFor();
+  await expect.poll(() => host.machine()).toBe('on');
+  expect(await page.getByText('check failed', { exact: true }).count()).toBe(0);
+  const { judgement, providers, status } = host.snapshot();
+  expect(judgement.verdict).toEqual({ kind: 'bare' });
+  expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
+});
+
 test('the list calls a machine whose engine Local asks "used directly"', async () => {
+  putCardOnPath();
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);

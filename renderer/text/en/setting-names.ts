@@ -68,6 +68,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     modelAliases: 'Model aliases',
     modelFallback: 'Allow another model',
     idleTimeoutMs: 'Mid-answer idle timeout',
+    affinity: 'Keep conversations on their machine',
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
     hedge: 'Hedge slow requests',
@@ -122,6 +123,7 @@ export const choiceLabels: Readonly<Record<string, Readonly<Record<string, strin
     chat: 'Neither, only chat completions',
   },
   modelFallback: { any: 'Yes', same: 'No' },
+  affinity: { auto: 'While it is quicker', off: 'No' },
   hedge: {
     own: 'Your machines with your machines, paid with paid',
     all: 'On the next upstream, even if paid',

@@ -19,6 +19,10 @@ export const states = {
     means: 'None of its machines reports to this gateway, so requests skip it.',
   },
   engine: { word: 'engine down', means: 'Its machines report, but no engine on them answers.' },
+  paused: {
+    word: 'paused',
+    means: 'The owners of its machines keep requests away for now.',
+  },
   'no-gpu': {
     word: 'no GPU found',
     means: 'An engine was found on a machine without a GPU, so requests skip it.',

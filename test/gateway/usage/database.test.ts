@@ -12,7 +12,7 @@ test('a database of a version that knew no electricity keeps its figures', () =>
   };
   const first = open();
   first.exec('ALTER TABLE usage DROP COLUMN energyMj; ALTER TABLE usage DROP COLUMN energyNano;');
-  first.pragma('user_version = 1');
+  first.pragma('user_version = 2');
   first.exec(
     "INSERT INTO usage VALUES ('day', 0, 'local', '', 'm', '', 1, 0, 0, 9, 8, 0, 0, 1, 1, 1, 8, 0, 7)",
   );
