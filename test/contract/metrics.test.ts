@@ -54,6 +54,8 @@ test('with nothing configured every known figure is there, each name with the su
     'switchyard_estimated_tokens_total',
     'switchyard_spent_total',
     'switchyard_saved_total',
+    'switchyard_energy_joules_total',
+    'switchyard_energy_cost_total',
     'switchyard_currency_info',
     'switchyard_upstream_in_flight_requests',
     'switchyard_circuit_state',

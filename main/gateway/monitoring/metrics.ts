@@ -374,8 +374,18 @@ function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
     counter('switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
     counter(
       'switchyard_saved_total',
-      `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
+      `What the tokens of the local tier would have cost, before electricity, ${IN_CURRENCY}.`,
       traffic.savedNano / UNIT_NANO,
+    ),
+    counter(
+      'switchyard_energy_joules_total',
+      "What GPUs have taken for the local tier's tokens, without what they take when idle, as far as it is known.",
+      traffic.energyMj / 1000,
+    ),
+    counter(
+      'switchyard_energy_cost_total',
+      `What the electricity of the local tier's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
+      traffic.energyNano / UNIT_NANO,
     ),
     eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
     eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),

@@ -61,7 +61,8 @@ export function createTraffic() {
   }));
   const byEndpoint = new Map<string, number>();
   const byKey = new Map<string, KeyTraffic>();
-  let [fallbacks, hedgesWon, hedgesLost, resumes, savedNano] = [0, 0, 0, 0, 0];
+  let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
+  let [savedNano, energyMj, energyNano] = [0, 0, 0];
 
   return {
     callEnded(
@@ -71,6 +72,8 @@ export function createTraffic() {
       const at = upstreams[upstream];
       at.spentNano += money.spentNano;
       savedNano += money.savedNano;
+      energyMj += money.energyMj;
+      energyNano += money.energyNano;
       increment(at.attempts, reason ?? 'none');
       if (cause === 'resume' && hasAnswered) resumes += 1;
       if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
@@ -104,6 +107,9 @@ export function createTraffic() {
       resumes,
       /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
+      /** What their electricity was and cost, as far as it is known. */
+      energyMj,
+      energyNano,
       upstreams,
       byEndpoint,
       /** By name of the key. */
