@@ -8,7 +8,10 @@ import { type Member, smallValueOf } from './json-members.ts';
  * cache is the longest one that both have. Only hashes are kept, of the bytes as they came.
  */
 export interface PromptChain {
-  /** Shortest first: of the model, the tools and the system prompt, then up to the end of each message. */
+  /**
+   * Shortest first: of the model, the tools and the system prompt, then up to the end of each message, of a long
+   * conversation the last ones.
+   */
   readonly keys: readonly number[];
   /** The length of each of those prefixes, in bytes. */
   readonly lengths: readonly number[];
@@ -55,6 +58,9 @@ const HEAD: ReadonlySet<string> = new Set([
 ]);
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'input', 'prompt']);
 
+/** Of a conversation; an edit further back finds the system prompt alone. */
+const MAX_MESSAGES = 63;
+
 /** Of a prompt that is one text, which has no messages. */
 const TEXT_PIECE_BYTES = 4096;
 
@@ -71,22 +77,25 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
     keys.push(hash.key());
     lengths.push(hash.length());
   }
-  let { start } = messages;
-  let isHead = true;
   const ends = endsOf(messages);
-  for (const [index, end] of ends.entries()) {
-    const isSystem = isHead && isSystemMessage(bytes, start, end);
-    if (isHead && !isSystem) {
-      link();
-      isHead = false;
-    }
-    const mark = index < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, start, end);
-    hash.add(start, mark?.start ?? end);
-    if (mark !== null) hash.add(mark.end, end);
-    if (!isHead) link();
+  let { start } = messages;
+  let index = 0;
+  for (; index < ends.length; index += 1) {
+    const end = ends[index] ?? start;
+    if (!isSystemMessage(bytes, start, end)) break;
+    hash.add(start, end);
     start = end;
   }
-  if (isHead) link();
+  link();
+  for (index = Math.max(index, ends.length - MAX_MESSAGES); index < ends.length; index += 1) {
+    const end = ends[index] ?? start;
+    const from = index === 0 ? start : (ends[index - 1] ?? start);
+    const mark = index < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, from, end);
+    hash.add(start, mark?.start ?? end);
+    if (mark !== null) hash.add(mark.end, end);
+    link();
+    start = end;
+  }
   const session = sessionOf(body, headers);
   const head = keys[0] ?? 0;
   return {
