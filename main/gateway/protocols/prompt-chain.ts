@@ -78,23 +78,19 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
     lengths.push(hash.length());
   }
   const ends = endsOf(messages);
-  let { start } = messages;
-  let index = 0;
-  for (; index < ends.length; index += 1) {
-    const end = ends[index] ?? start;
-    if (!isSystemMessage(bytes, start, end)) break;
-    hash.add(start, end);
-    start = end;
-  }
+  const startOf = (at: number) => ends[at - 1] ?? messages.start;
+  const first = ends.findIndex((end, at) => !isSystemMessage(bytes, startOf(at), end));
+  const begun = first === -1 ? ends.length : first;
+  hash.add(messages.start, startOf(begun));
   link();
-  for (index = Math.max(index, ends.length - MAX_MESSAGES); index < ends.length; index += 1) {
-    const end = ends[index] ?? start;
-    const from = index === 0 ? start : (ends[index - 1] ?? start);
-    const mark = index < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, from, end);
-    hash.add(start, mark?.start ?? end);
+  const told = Math.max(begun, ends.length - MAX_MESSAGES);
+  hash.add(startOf(begun), startOf(told));
+  for (const [index, end] of ends.slice(told).entries()) {
+    const at = told + index;
+    const mark = at < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, startOf(at), end);
+    hash.add(startOf(at), mark?.start ?? end);
     if (mark !== null) hash.add(mark.end, end);
     link();
-    start = end;
   }
   const session = sessionOf(body, headers);
   const head = keys[0] ?? 0;

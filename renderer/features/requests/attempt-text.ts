@@ -49,14 +49,25 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
-/** Tokens of a call, with their rate if they were streamed; null if none were counted. */
-export function usageText({ tokens, firstContentMs, lastContentMs }: AttemptRow): string | null {
+/**
+ * Tokens of a call, with their rate if they were streamed, and what its machine or host had of them; null if none were
+ * counted.
+ */
+export function usageText(attempt: AttemptRow): string | null {
+  const { tokens, firstContentMs, lastContentMs, fixedParts = [] } = attempt;
   if (tokens === null) return null;
   const spanMs = (lastContentMs ?? 0) - (firstContentMs ?? 0);
   // The wait for the first token is shown separately.
   const isTimed = firstContentMs !== null && spanMs >= MIN_RATE_MS && tokens.output > 1;
   const rate = isTimed ? [t.usage.rate((1000 * (tokens.output - 1)) / spanMs)] : [];
-  return [t.usage.tokens(tokens), ...rate].join(' · ');
+  const fixed = fixedParts.length === 0 ? [] : [t.usage.fixed(fixedParts)];
+  return [t.usage.tokens(tokens), ...rate, ...cachedText(attempt), ...fixed].join(' · ');
+}
+
+function cachedText({ tokens, machine }: AttemptRow): readonly string[] {
+  if (tokens === null || tokens.cached === 0) return [];
+  const cached = t.usage.cached(tokens.cached, tokens.input);
+  return [machine === null ? cached : t.usage.keptOn(machine, cached)];
 }
 
 export function resultText(attempt: AttemptRow, row: RequestRow): string {
