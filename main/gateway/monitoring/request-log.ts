@@ -49,6 +49,8 @@ interface RequestLogDeps {
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
+  /** Called when counters have changed. */
+  readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }
@@ -80,6 +82,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, wallMs);
     deps.traffic.requestEnded(row);
+    deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);
@@ -205,6 +208,7 @@ class OpenAttempt implements AttemptObserver {
       circuitAfter: null,
       ...(target.fixedParts.length > 0 && { fixedParts: target.fixedParts }),
       tokens: null,
+      cutAtTokens: null,
     };
     const { row } = request;
     row.attemptCount += 1;
@@ -242,6 +246,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
+    this.#row.cutAtTokens = end.cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

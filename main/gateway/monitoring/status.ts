@@ -183,7 +183,7 @@ function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamRepor
   return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
 }
 
-const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
+export const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
 
 /** The model for a request that names none; null if it is unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {

@@ -3,7 +3,6 @@ import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import { newBytesOf } from '../protocols/prompt-chain.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import type { Failure } from '../upstream/failure.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { Turn } from './step.ts';
@@ -57,10 +56,10 @@ export function race(
   walk: Walk,
   request: RoutedRequest,
   deps: HedgeDeps,
-): Promise<CallOutcome & { readonly turn: Turn }> {
+): Promise<CallOutcome> {
   const { clock, budget } = deps;
   const { config, signal } = request;
-  const { promise, resolve } = Promise.withResolvers<CallOutcome & { readonly turn: Turn }>();
+  const { promise, resolve } = Promise.withResolvers<CallOutcome>();
   let state: RaceState = 'racing';
   /** The running calls, at most two. */
   let contenders: readonly Contender[] = [];
@@ -123,18 +122,18 @@ export function race(
       return;
     }
     if (outcome.kind === 'answered') abortOthers(contender);
-    settle(contender, outcome);
+    settle(outcome);
   }
 
   function failed(
     contender: Contender,
-    outcome: { readonly kind: 'failed'; readonly failure: Failure },
+    outcome: Extract<CallOutcome, { readonly kind: 'failed' }>,
   ): void {
     // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
     const isFinal = outcome.failure.fallBack === 'never' && contenders[0] === contender;
     if (isFinal) abortOthers(contender);
     contenders = contenders.filter((each) => each !== contender);
-    if (contenders.length === 0) settle(contender, outcome);
+    if (contenders.length === 0) settle(outcome);
     else {
       walk.failed(contender.turn, outcome.failure);
       armHedgeTimer();
@@ -154,11 +153,11 @@ export function race(
     for (const { cancellation } of contenders) cancellation.abort();
   }
 
-  function settle({ turn }: Contender, outcome: CallOutcome): void {
+  function settle(outcome: CallOutcome): void {
     state = 'settled';
     cancelTimer();
     signal.removeEventListener('abort', abortAll);
-    resolve({ ...outcome, turn });
+    resolve(outcome);
   }
 
   signal.addEventListener('abort', abortAll);

@@ -15,6 +15,7 @@ import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 import {
   type BaseAddress,
+  declaredWindow,
   localModel,
   type LocalTarget,
   type PrefillFacts,
@@ -40,7 +41,7 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/understand/routing.md#zero-spend). */
+  /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#local-only). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: (() => ChatForm) | null;
@@ -75,6 +76,8 @@ export interface UpstreamCall {
   readonly provider: string | null;
   /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
+  /** Of that model, in tokens, as its engine says; null while unknown, and of hosted upstreams. */
+  readonly window: number | null;
   /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
   readonly prefix: CachedPrefix | null;
@@ -124,6 +127,7 @@ export function localCall(
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
+    window: model === null ? null : declaredWindow(target, model),
     promptBytes: request.bytes.length,
     prefix: call.prefix,
     fixedParts: fixedPartsOf(call),
@@ -157,6 +161,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     upstream: id,
     provider: null,
     model: model ?? '',
+    window: null,
     promptBytes: request.bytes.length,
     prefix: null,
     fixedParts: isAnthropic(upstream) ? [] : fixedPartsOf(call),

@@ -49,17 +49,24 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
+/** From the first token to the last; null if they were not streamed, or too few to tell. */
+export function tokensPerSecond(attempt: AttemptRow): number | null {
+  const { tokens, firstContentMs, lastContentMs } = attempt;
+  if (tokens === null || firstContentMs === null || lastContentMs === null) return null;
+  const spanMs = lastContentMs - firstContentMs;
+  if (spanMs < MIN_RATE_MS || tokens.output < 2) return null;
+  return (1000 * (tokens.output - 1)) / spanMs;
+}
+
 /**
  * Tokens of a call, with their rate if they were streamed, and what its machine or host had of them; null if none were
  * counted.
  */
 export function usageText(attempt: AttemptRow): string | null {
-  const { tokens, firstContentMs, lastContentMs, fixedParts = [] } = attempt;
+  const { tokens, fixedParts = [] } = attempt;
   if (tokens === null) return null;
-  const spanMs = (lastContentMs ?? 0) - (firstContentMs ?? 0);
-  // The wait for the first token is shown separately.
-  const isTimed = firstContentMs !== null && spanMs >= MIN_RATE_MS && tokens.output > 1;
-  const rate = isTimed ? [t.usage.rate((1000 * (tokens.output - 1)) / spanMs)] : [];
+  const perSecond = tokensPerSecond(attempt);
+  const rate = perSecond === null ? [] : [t.usage.rate(perSecond)];
   const fixed = fixedParts.length === 0 ? [] : [t.usage.fixed(fixedParts)];
   return [t.usage.tokens(tokens), ...rate, ...cachedText(attempt), ...fixed].join(' · ');
 }

@@ -22,6 +22,16 @@ export const rules = {
     hint: 'It serves again once the GPU has been quiet for 30 s.',
     unsupported: 'no GPU here reports its load',
   },
+  freeMemory: {
+    label: 'Free the memory too',
+    hint: 'A rule that pauses it also unloads its models, except the one about heat.',
+    unsupported: '',
+  },
+  idleUnloadMin: {
+    label: 'Unload idle models',
+    hint: 'For llama.cpp’s router and llama-swap; Ollama, LM Studio and Docker do it themselves.',
+    unsupported: '',
+  },
 };
 
 const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
