@@ -1,6 +1,7 @@
-import type { Condition, NoProviderCause } from './condition.ts';
+import type { Condition, Judgement, NoProviderCause } from './condition.ts';
+import { UPSTREAM_IDS, type UpstreamId } from './ids.ts';
 
-/* An upstream's condition as a predicate that follows its name, for the tray, notices and the command line. */
+/* The judgement in words, for the tray, notices and the command line; the window has its own catalogue. */
 
 const REASONS: Readonly<Record<string, string>> = {
   rate_limited: 'is rate limited',
@@ -23,6 +24,40 @@ const CAUSES: Readonly<Record<NoProviderCause, string>> = {
   failed: 'has no machine that passed verification',
   silent: 'has no machine that reports',
 };
+
+/** What the next request will meet, in a sentence without its full stop. */
+export function verdictText(
+  { verdict, conditions }: Judgement,
+  nameOf: (id: UpstreamId) => string,
+): string {
+  switch (verdict.kind) {
+    case 'bare':
+      return 'Nothing is configured';
+    case 'verifying':
+      return 'Local is being verified';
+    case 'stuck':
+      return `Nothing can answer: ${whyNot(conditions, nameOf)}`;
+    case 'serving':
+    case 'untested':
+      return servingText(conditions[verdict.by], nameOf(verdict.by));
+  }
+}
+
+function servingText(condition: Condition, name: string): string {
+  if (condition.kind === 'untested') return `${name} is next, but untested`;
+  if (condition.kind === 'probe') return `${name} is retried with the next request`;
+  if (condition.kind !== 'on-demand' || condition.warmup === 'ready') return `Serving from ${name}`;
+  return condition.warmup === 'warming' ? `${name} is starting up` : `${name} is next (cold start)`;
+}
+
+function whyNot(conditions: Judgement['conditions'], nameOf: (id: UpstreamId) => string): string {
+  const isOut = (id: UpstreamId) =>
+    conditions[id].kind !== 'missing' && conditions[id].kind !== 'zero-spend';
+  const [first, ...rest] = UPSTREAM_IDS.filter(isOut);
+  if (first === undefined) return '“Local only” is on, and Local is not set up';
+  const others = rest.length === 0 ? '' : `, and ${rest.length} more cannot`;
+  return `${nameOf(first)} ${troubleIn(conditions[first]) ?? 'cannot serve'}${others}`;
+}
 
 /** Why an upstream is not known to answer; null for one that is. */
 export function troubleIn(condition: Condition): string | null {

@@ -1,6 +1,6 @@
 import type { AgentView } from '#shared/agent.ts';
 import type { Condition } from '#shared/condition.ts';
-import { troubleIn } from '#shared/condition-words.ts';
+import { verdictText } from '#shared/condition-words.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
@@ -71,26 +71,28 @@ export function describeServing(facts: TrayFacts): Serving {
 /** The gateway's verdict in words. */
 function wordsFor(facts: TrayFacts): readonly [TrayShape, string] {
   const { verdict } = facts.judgement;
+  const text = verdictText(facts.judgement, (id) => nameIn(facts, id));
   switch (verdict.kind) {
     case 'bare':
-      return ['off', 'Nothing is configured'];
     case 'verifying':
-      return ['off', 'Local is being verified'];
+      return ['off', text];
     case 'stuck': {
       const halted = haltedBy(facts);
-      return halted === null
-        ? ['broken', `Nothing can answer: ${whyNot(facts)}`]
-        : ['paused', `Not serving: ${halted}`];
+      return halted === null ? ['broken', text] : ['paused', `Not serving: ${halted}`];
     }
     case 'serving':
     case 'untested':
-      return howItServes(verdict.by, facts);
+      return howItServes(verdict.by, text, facts);
   }
 }
 
+function nameIn({ status }: TrayFacts, wanted: UpstreamId): string {
+  const report = status.upstreams.find(({ id }) => id === wanted);
+  return report === undefined ? wanted : displayName(report);
+}
+
 /** The summary while something can serve. */
-function howItServes(by: UpstreamId, facts: TrayFacts): readonly [TrayShape, string] {
-  const text = servingText(by, facts);
+function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [TrayShape, string] {
   const refused = known(facts).find(({ condition }) => isRefusal(condition));
   if (refused !== undefined)
     return ['broken', `${text}; ${displayName(refused.report)} refuses our key`];
@@ -128,16 +130,6 @@ export function isConfigured(id: UpstreamId, { judgement }: TrayFacts): boolean 
   return judgement.conditions[id].kind !== 'missing';
 }
 
-function servingText(by: UpstreamId, { status, judgement }: TrayFacts): string {
-  const report = status.upstreams.find(({ id }) => id === by);
-  const name = report === undefined ? by : displayName(report);
-  const condition = judgement.conditions[by];
-  if (condition.kind === 'untested') return `${name} is next, but untested`;
-  if (condition.kind === 'probe') return `${name} is retried with the next request`;
-  if (condition.kind !== 'on-demand' || condition.warmup === 'ready') return `Serving from ${name}`;
-  return condition.warmup === 'warming' ? `${name} is starting up` : `${name} is next (cold start)`;
-}
-
 /** What is wrong with the upstream that failed last; null if none is failing. */
 export function recentProblem(facts: TrayFacts): string | null {
   const failing = known(facts)
@@ -165,15 +157,6 @@ function failureOf({ circuit }: UpstreamReport, condition: Condition): string | 
 
 const failedAt = ({ circuit }: UpstreamReport): number =>
   circuit.lastFailAt === null ? 0 : Date.parse(circuit.lastFailAt);
-
-function whyNot(facts: TrayFacts): string {
-  const all = known(facts);
-  const permitted = all.filter(({ condition }) => condition.kind !== 'zero-spend');
-  const [first, ...rest] = permitted;
-  if (first === undefined) return '“Local only” is on, and Local is not set up';
-  const others = rest.length === 0 ? '' : `, and ${rest.length} more cannot`;
-  return `${displayName(first.report)} ${troubleIn(first.condition) ?? 'cannot serve'}${others}`;
-}
 
 export function displayName({ id, label }: UpstreamReport): string {
   return shorten(label.trim() === '' ? id : label.trim(), 40);

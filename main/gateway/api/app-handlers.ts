@@ -20,6 +20,7 @@ import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { RequestReader } from '../monitoring/monitor.ts';
+import type { Sightings } from '../monitoring/sightings.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { Windows } from '../routing/windows.ts';
@@ -54,6 +55,7 @@ interface AppDeps {
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
+  readonly sightings: Pick<Sightings, 'look'>;
   readonly sessions: Sessions;
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
@@ -104,6 +106,10 @@ export function appHandlers(deps: AppDeps) {
       }
       streamEvents(res, feed, deps.clock);
       deps.endAtStop(res);
+    },
+    snapshot: async (_req: Request, res: Response) => {
+      await deps.sightings.look();
+      sendJson(res, 200, feed.snapshot());
     },
     metrics: (_req: Request, res: Response) => sendMetrics(res, deps),
     history: async (req: Request, res: Response) => {

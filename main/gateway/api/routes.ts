@@ -50,6 +50,7 @@ export function routeTable({
     route('GET', ['/api/v1/requests'], 'callers', requests.list),
     route('GET', ['/api/v1/requests/:id'], 'callers', requests.get),
     route('GET', ['/api/v1/events'], 'callers', app.events),
+    route('GET', ['/api/v1/snapshot'], 'callers', app.snapshot),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
     route('GET', ['/readyz'], 'anyone', app.ready),

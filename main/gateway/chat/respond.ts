@@ -12,6 +12,7 @@ import { fallbackReason } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
@@ -87,7 +88,7 @@ function sendFinalResponse(
       break;
     case 'passed':
       answering(final.response.status);
-      sendPassed(final.response, res, headers);
+      sendPassed(final.response, res, headers, context.call.request.endpoint);
   }
   context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
 }
@@ -96,8 +97,10 @@ function sendPassed(
   { status, headers: upstreamHeaders, body }: ErrorResponse,
   res: ServerResponse,
   headers: OutgoingHttpHeaders,
+  endpoint: ApiEndpoint,
 ): void {
-  const own = inShape(errorShapeFor(res.req), { status, body, type: passedType(upstreamHeaders) });
+  const told = { status, body, type: passedType(upstreamHeaders) };
+  const own = inShape(errorShapeFor(res.req), told, endpoint);
   const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
   sendBody(res, status, own.body, all);
 }
@@ -109,16 +112,32 @@ interface PassedError {
   readonly type: string;
 }
 
-/** Turns an error of OpenAI's shape into Anthropic's, whose clients would find no message in it; others stay. */
-function inShape(shape: ErrorShape, passed: PassedError): PassedError {
-  if (shape !== 'anthropic') return passed;
+/** Puts an error into the shape in which the caller's clients look for its message; what has it stays as it came. */
+function inShape(shape: ErrorShape, passed: PassedError, { support }: ApiEndpoint): PassedError {
+  // Who asks for a chat completion is told byte for byte what its upstream says; others may not know who was asked.
+  if (shape !== 'anthropic' && support !== 'translatable') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
+  return shape === 'anthropic' ? asAnthropic(parsed, passed) : asOpenAi(parsed, passed);
+}
+
+function asAnthropic(parsed: unknown, passed: PassedError): PassedError {
   if (isObject(parsed) && parsed['type'] === 'error') return passed;
   const said = readErrorBody(passed.body).message;
   const message = said === '' ? `HTTP ${passed.status}` : said;
   const error = { type: anthropicErrorType(passed.status), message };
-  const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
-  return { ...passed, body, type: 'application/json' };
+  return withJson(passed, { type: 'error', error, request_id: null });
+}
+
+/** FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". */
+function asOpenAi(parsed: unknown, passed: PassedError): PassedError {
+  const isForeign = isObject(parsed) ? (parsed['error'] ?? null) === null : Array.isArray(parsed);
+  const { message, type, code, param } = readErrorBody(passed.body);
+  if (!isForeign || message === '') return passed;
+  return withJson(passed, { error: { message, type: type ?? 'upstream_error', code, param } });
+}
+
+function withJson(passed: PassedError, error: object): PassedError {
+  return { ...passed, body: Buffer.from(JSON.stringify(error)), type: 'application/json' };
 }
 
 function sendAnswer(

@@ -143,6 +143,7 @@ export function createMonitor(deps: MonitorDeps) {
     listener: feed,
     usage,
     traffic,
+    unsaved: () => state.changed(),
     earlier: keptRows(deps.usage.rows),
   });
   return {

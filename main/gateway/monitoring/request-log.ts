@@ -49,6 +49,8 @@ interface RequestLogDeps {
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
+  /** Called when counters have changed. */
+  readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }
@@ -80,6 +82,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, wallMs);
     deps.traffic.requestEnded(row);
+    deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);

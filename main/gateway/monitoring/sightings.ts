@@ -138,6 +138,16 @@ export function createSightings(deps: SightingsDeps) {
       known[id] = unknown(clock.now());
       if (isWatched) void checkInTurn(id);
     },
+    /** Checks what would be checked if a window were open; resolves when all have answered. */
+    async look() {
+      if (isWatched || !isOn()) return;
+      const due = UPSTREAM_IDS.filter((id) => !isAsked(id) && !(id === 'local' && pool() !== null));
+      const looks = due.flatMap((id) => {
+        const running = checkHealth(id);
+        return running === null ? [] : [noted(id, known[id], running)];
+      });
+      await Promise.all(looks);
+    },
     /** Checks an upstream now instead of in its turn, even one that serves. */
     recheck(id: UpstreamId) {
       if (isWatched) void checkInTurn(id, true);

@@ -93,6 +93,7 @@ interface PoolPermit {
  */
 export class Step {
   readonly candidate: Candidate;
+  readonly upstream: UpstreamId;
   readonly #circuits: Circuits;
   readonly #epoch: number;
   #state: StepState = 'ahead';
@@ -103,11 +104,9 @@ export class Step {
   /** Why its own circuit did not admit. */
   #exclusion: Skipped | null = null;
 
-  constructor(
-    candidate: Candidate,
-    { circuits, epoch }: { readonly circuits: Circuits; readonly epoch: number },
-  ) {
+  constructor(candidate: Candidate, circuits: Circuits, epoch: number) {
     this.candidate = candidate;
+    this.upstream = candidate.upstream;
     this.#circuits = circuits;
     this.#epoch = epoch;
     this.#callables = candidate.kind === 'single' ? [candidate.callable] : [];
@@ -115,10 +114,6 @@ export class Step {
       this.#state = 'passed';
       this.#exclusion = candidate.outcome;
     }
-  }
-
-  get upstream(): UpstreamId {
-    return this.candidate.upstream;
   }
 
   /** Admits the next call; null when there is none, at all or in this mode. Each turn is ended once. */

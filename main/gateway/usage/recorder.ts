@@ -1,5 +1,6 @@
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import { outcomeOf } from '#shared/outcome.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-page.ts';
 import type {
@@ -98,9 +99,10 @@ export function createUsageRecorder(
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, atMs: number) {
       if (!store.isKept) return;
-      const isFailure = row.state === 'failed' || row.state === 'broken';
-      const fallbacks = Number(row.fallbackReason !== 'none');
-      add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
+      const outcome = outcomeOf(row);
+      const fallbacks = Number(outcome === 'fell-back');
+      const failures = Number(outcome === 'failed');
+      add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
       buffered.add(row);
       const named = askedOf(row, atMs);
       if (named !== null) asked.add(named);

@@ -66,6 +66,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       keyLimits: { requested() {}, used() {} },
     }),
     traffic: createTraffic(),
+    unsaved() {},
     earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
