@@ -72,7 +72,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
-    gatewaySecret: gatewaySecret(deps.dataDirectory),
+    gatewaySecret: gatewaySecret(config(), deps.dataDirectory),
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {

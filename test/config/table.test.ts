@@ -80,6 +80,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   CURRENCY: 'USD',
   ELECTRICITY_PRICE_KWH: null,
   DATABASE_URL: null,
+  POOL_SECRET: null,
   POOL_ADDRESSES: [],
   LOG_LEVEL: 'info',
   LOG_TO: 'auto',

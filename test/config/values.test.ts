@@ -185,6 +185,12 @@ const KINDS: {
     allowed: /http:\/\/ or https:\/\/ address/,
   },
   {
+    names: ['POOL_SECRET'],
+    good: [['AB'.repeat(32), 'ab'.repeat(32)]],
+    bad: ['a1'.repeat(31), `${'a1'.repeat(31)}g1`, `${'a1'.repeat(32)}0`],
+    allowed: /64 hexadecimal digits/,
+  },
+  {
     names: ['DATABASE_URL'],
     good: [
       ['postgres://u:p%40ss@db.lan:5433/pool', 'postgres://u:p%40ss@db.lan:5433/pool'],
@@ -375,13 +381,8 @@ const KINDS: {
   },
 ];
 
-const SECRETS = new Set([
-  ...each('API_KEY'),
-  ...each('HEADERS'),
-  'ENGINE_API_KEY',
-  'ENROLL_TOKEN',
-  'API_KEYS',
-]);
+const OTHER_SECRETS = ['ENGINE_API_KEY', 'ENROLL_TOKEN', 'API_KEYS', 'POOL_SECRET'];
+const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRETS]);
 
 test('every variable has its good and bad values here', () => {
   // HOST is text like AGENT_HOST, with a test of its own below.

@@ -165,7 +165,7 @@ function keyFamilies({ byKey }: TrafficView): Family[] {
   ];
 }
 
-function tokenFamilies({ upstreams }: TrafficView): Family[] {
+function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
   const each = (of: (at: UpstreamTraffic) => number) =>
     UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
   return [
@@ -181,6 +181,14 @@ function tokenFamilies({ upstreams }: TrafficView): Family[] {
       'switchyard_cached_tokens_total',
       'Input tokens that upstreams had in their caches.',
       each(({ cachedTokens }) => cachedTokens),
+    ),
+    counter(
+      'switchyard_prompt_tokens_total',
+      'Input tokens by upstream and machine: found in its cache, or read.',
+      prompts.flatMap(({ upstream, provider, reused, read }): Point[] => [
+        [{ upstream, provider, cache: 'reused' }, reused],
+        [{ upstream, provider, cache: 'read' }, read],
+      ]),
     ),
     counter(
       'switchyard_estimated_tokens_total',

@@ -102,6 +102,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     currency: 'Currency',
     electricityPriceKwh: 'Electricity price per kWh',
     databaseUrl: 'Shared database',
+    poolSecret: 'Secret of the pool',
     logLevel: 'Log level',
     logTo: 'Log to',
     logFormat: 'Log format',
