@@ -130,6 +130,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
+    cuts: () => gateway.cuts(),
     directInFlight: () =>
       engine.target() === null ? 0 : gateway.traffic('local').concurrentRequests,
     isFixed: (path) => loaded.sources.get(path) === 'env',
@@ -143,7 +144,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       ...common,
       changed,
       addresses: () => config.current().gateway.poolAddresses,
-      gatewaySecret: gatewaySecret(dataDirectory),
+      gatewaySecret: gatewaySecret(loaded.config, dataDirectory),
       load: () => gateway.load(),
       isKnown: (id) => providers.forGateway.isKnown(id),
     }) ?? null;

@@ -1,4 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config/schema.ts';
@@ -28,6 +29,7 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { joulesPerTokenIn } from './usage/electricity.ts';
 import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -58,7 +60,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type Windows } from './routing/windows.ts';
+import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -112,6 +114,8 @@ export interface GatewayProviders {
   readonly proof: (id: string) => Proof | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  /** What the answers of a machine take in electricity; null while unknown. */
+  readonly energyOf: (id: string) => ProviderEnergy | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
@@ -137,6 +141,8 @@ export interface Gateway extends ChangeHandlers {
   checkNow(id: UpstreamId): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
+  /** Models whose engine was caught cutting prompts. */
+  cuts(): readonly CutWindow[];
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -165,6 +171,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     routed: deps.providers.routed,
     absence: deps.providers.absence,
     nameOf: deps.providers.nameOf,
+    joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => limits.admission.view(),
@@ -187,6 +194,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
+    windows: learnt.windows,
     catalogue,
     remotes,
     sightings,
@@ -233,6 +241,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       healthChecks.checkNow();
     },
     snapshot: () => feed.snapshot(),
+    cuts: () => learnt.windows.cuts(),
     load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
@@ -284,6 +293,7 @@ function loadOf(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly adjustments: Adjustments;
+  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;

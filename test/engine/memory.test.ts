@@ -74,6 +74,8 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect(sumOf(memoryOfChildren(router.pid))).toBeLessThan(0.1 * sumOf(held));
     expect(await loadedIn(router.url)).toEqual([]);
 
+    // A heartbeat says so within a second; until then the machine itself refuses requests.
+    await soon(async () => expect(await host.status()).toBe('paused'));
     const meanwhile = await chat(host.url, askFor('alpha'));
     expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
     expect(await loadedIn(router.url)).toEqual([]);

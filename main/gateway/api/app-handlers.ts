@@ -23,6 +23,7 @@ import type { RequestReader } from '../monitoring/monitor.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
+import type { Windows } from '../routing/windows.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
@@ -38,6 +39,7 @@ interface AppDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly catalogue: ModelCatalogue;
+  readonly windows: Pick<Windows, 'windowAt'>;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
   readonly traffic: TrafficCounts;
@@ -69,7 +71,13 @@ export function appHandlers(deps: AppDeps) {
   const { config, pickLocal, remotes, catalogue, status, feed, sessions } = deps;
   const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
   const models = () =>
-    modelList({ config: config(), local: pickLocal(), remotes: remotes(), listedBy });
+    modelList({
+      config: config(),
+      local: pickLocal(),
+      remotes: remotes(),
+      listedBy,
+      windowAt: deps.windows.windowAt,
+    });
   return {
     models: (_req: Request, res: Response) => {
       sendJson(res, 200, models());
