@@ -80,7 +80,7 @@ test('where the environment holds Local’s address, the offer says why it canno
   expect(await panel.getByRole('alert').innerText()).toContain('SWITCHYARD_LOCAL_ENGINE_URL');
 });
 
-test('whoever only reads sees this machine and cannot steer it', async () => {
+test('a reader sees this machine and cannot steer it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -96,7 +96,7 @@ test('an agent that is switched off says how it comes back', async () => {
   expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
-test('an agent that is switched off is asked for once, also by whoever comes back', async () => {
+test('an agent that is switched off is asked for once, also on the next visit', async () => {
   const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
   const page = await openPage(host.controlLink());
   await page.clock.install();
@@ -115,7 +115,7 @@ test('an agent that is switched off is asked for once, also by whoever comes bac
   expect(asked).toBeLessThan(2);
 });
 
-test('the checks are run from this side and shown beside what the gateway sees', async () => {
+test('the checks are run from this side and shown alongside what the gateway sees', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);
   const doctor = panelOf(page).getByRole('region', { name: 'Checks from both sides' });
@@ -133,7 +133,7 @@ test('the checks are run from this side and shown beside what the gateway sees',
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('whoever only reads cannot have the checks run', async () => {
+test('a reader cannot have the checks run', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();

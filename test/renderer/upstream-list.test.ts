@@ -115,7 +115,7 @@ describe('a budget', () => {
     ]);
   });
 
-  test('that is spent keeps its upstream out until it begins anew, and says which setting raises it', () => {
+  test('that is spent keeps its upstream out until it begins again, and says which setting raises it', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, view] = drawn.upstreams;
@@ -309,7 +309,7 @@ describe('what was seen of an upstream', () => {
   });
   const verified = machine().verification;
 
-  test('an engine without a GPU beside it is not "start an engine", but not set up', () => {
+  test('an engine on a machine without a GPU is not "start an engine", but not set up', () => {
     const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
     const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
     expect(found.upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
