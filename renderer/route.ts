@@ -21,6 +21,7 @@ export type Route =
       /** Id of the request whose details are open. */
       readonly request?: string;
     }
+  | { readonly page: 'models' }
   | { readonly page: 'history'; readonly range: HistoryRange }
   /** `section`: the one to open; null for none. */
   | { readonly page: 'settings'; readonly section: string | null };
@@ -34,7 +35,7 @@ export function routeOf(hash: string): Route {
   }
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
-  if (page === 'chat') return { page };
+  if (page === 'chat' || page === 'models') return { page };
   if (page === 'history') {
     return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? 'day' };
   }
@@ -88,6 +89,8 @@ export function hashOf(route: Route): string {
       return `#/providers/${route.id}`;
     case 'requests':
       return requestsHash(route.filter, route.by, route.request);
+    case 'models':
+      return '#/models';
     case 'history':
       return route.range === 'day' ? '#/history' : `#/history/${route.range}`;
     default:
@@ -101,6 +104,7 @@ export const TABS = [
   { page: 'chat', hash: hashOf({ page: 'chat' }) },
   { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { page: 'models', hash: hashOf({ page: 'models' }) },
   { page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
   { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;

@@ -188,6 +188,15 @@ export const SETTINGS = {
       30_000,
       'How long an answer may go quiet before Switchyard treats it as dropped.',
     ),
+    affinity: setting(
+      'AFFINITY',
+      kinds.oneOf({
+        auto: 'A conversation stays with the machine that has read it, unless another one would answer sooner.',
+        off: 'Speed and load alone decide.',
+      }),
+      'auto',
+      'Whether a conversation returns to the machine that has its prompt in the cache.',
+    ),
     healthChecks: setting(
       'HEALTH_CHECKS',
       kinds.flag,
@@ -308,6 +317,17 @@ export const SETTINGS = {
       kinds.flag,
       false,
       'Take no requests until other programs have left the GPU alone for 30 s.',
+    ),
+    freeMemory: setting(
+      'AGENT_FREE_MEMORY',
+      kinds.flag,
+      false,
+      'Also unload all models while one of these rules holds, except for the one about heat.',
+    ),
+    idleUnloadMin: optional(
+      'AGENT_IDLE_UNLOAD_MIN',
+      kinds.minutes,
+      'Unload models that nobody has used for so many minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {

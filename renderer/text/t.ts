@@ -2,6 +2,7 @@ import { about } from './en/about.tsx';
 import { chat } from './en/chat.ts';
 import { history } from './en/history.ts';
 import { joining } from './en/joining.tsx';
+import { models } from './en/models.ts';
 import { overview } from './en/overview.tsx';
 import { providers } from './en/providers.tsx';
 import * as reasons from './en/reasons.ts';
@@ -30,6 +31,7 @@ export const t = {
   joining,
   keys,
   machineStates,
+  models,
   overview,
   providers,
   reasons,

@@ -79,9 +79,9 @@ test('each promise of docs/understand/security.md names a test that is there, by
   ];
   expect(rows.length).toBeGreaterThan(60);
   const broken = rows.filter(([, promise = '', path = '']) => {
-    const laws = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
+    const tests = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
     const quoted = [...promise.matchAll(/"([^"]+)"/g)].map(([, words = '']) => words);
-    return laws === '' || quoted.some((words) => !laws.includes(words));
+    return tests === '' || quoted.some((words) => !tests.includes(words));
   });
   expect(broken.map(([row]) => row)).toEqual([]);
 });

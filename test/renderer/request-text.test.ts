@@ -7,10 +7,12 @@ import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';
 import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
-import { firstRequest } from '../../renderer/features/requests/curl-line.ts';
+import { appName } from '../../renderer/features/requests/app-name.ts';
+import { servedModel } from '../../renderer/features/requests/first-request.tsx';
 import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import {
   amountOf,
+  whatOf,
   outcomeWords,
   whoOf,
   whyOf,
@@ -122,6 +124,11 @@ describe('request words', () => {
     expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
     expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
     expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
+    const tokens = { input: 12, output: 51, cached: 0, estimated: false };
+    const timed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
+    expect(amountOf(request('a', { events: 52, tokens, attempts: [timed] }))).toBe(
+      '51 tokens · 25 tokens/s',
+    );
   });
 
   test('a broken answer is a failure, a cancelled one is not', () => {
@@ -154,18 +161,34 @@ describe('address', () => {
 
 describe('first request', () => {
   test('it asks for a model that is there, and for none when none is known', () => {
-    const line = firstRequest('http://x/v1', [missing('local'), upstream('hosted_a')]);
-    expect(line).toContain('http://x/v1/chat/completions');
-    expect(line).toContain('"model":"hosted_a-model"');
-    expect(firstRequest('http://x/v1', [missing('local')])).not.toContain('"model"');
+    expect(servedModel([missing('local'), upstream('hosted_a')])).toBe('hosted_a-model');
+    expect(servedModel([missing('local')])).toBe(null);
+  });
+});
+
+describe('an app', () => {
+  test.each([
+    ['OpenAI/Python 1.40.0', 'OpenAI Python'],
+    ['AsyncOpenAI/JS 4.2.1', 'AsyncOpenAI JS'],
+    ['curl/8.5.0', 'curl'],
+    ['claude-cli/1.0.33 (external, cli)', 'claude-cli'],
+    ['python-requests/2.32.3', 'python-requests'],
+    ['ai-sdk/openai/4.0.118 runtime/node.js/v24', 'ai-sdk openai'],
+    ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0', 'a browser'],
+    ['node', 'node'],
+    ['(odd)', '(odd)'],
+  ])('that calls itself %s is shown as %s', (userAgent, name) => {
+    expect(appName({ caller: { key: null, address: null, userAgent } })).toBe(name);
   });
 
-  test('a quote in the name of a model does not end the quotes of the line', () => {
-    const model = 'it\'s $(touch owned) `here` "and" \\ there';
-    const line = firstRequest('http://x/v1', [{ ...upstream('hosted_a'), model }]);
-    const [body = ''] = /(?<=-d ').*(?='$)/s.exec(line) ?? [];
-    expect(body).not.toContain("'");
-    expect(JSON.parse(body)).toMatchObject({ model });
+  test('has no name where it sent none', () => {
+    expect(appName({ caller: null })).toBe(null);
+  });
+
+  test('with a named key goes by that name, and the model that answered stands in for one not named', () => {
+    const attempts = [attempt({ model: 'qwen3', firstContentMs: 100, endMs: 300 })];
+    const row = request('a', { model: null, key: 'Open WebUI', attempts });
+    expect(whatOf(row)).toEqual({ model: 'qwen3', app: 'Open WebUI' });
   });
 });
 

@@ -38,7 +38,7 @@ const NOT_WORDS = new Set(
 /** What is for machines or for those who mend the program, and so the same in every language. */
 const NOT_SHOWN: readonly string[] = [
   'features/requests/bug-report.ts',
-  'features/requests/curl-line.ts',
+  'features/requests/code-samples.ts',
 ];
 
 /** Two words, or a word as a sentence or a label begins or ends. */

@@ -30,6 +30,8 @@ export type Unanswered =
   | { readonly kind: 'exhausted'; readonly detail: string }
   /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
+  /** An answer to a part of the prompt. */
+  | { readonly kind: 'truncated'; readonly detail: string }
   /** A response that is not an answer of the endpoint. */
   | { readonly kind: 'bad'; readonly detail: string };
 
@@ -75,6 +77,11 @@ export function classify(seen: Unanswered, called: Called, nowMs: number): Failu
       };
     case 'timeout':
       return broken('timeout', 504, 'upstream_timeout', 'no answer in time');
+    case 'truncated':
+      return {
+        ...broken('truncated', 400, 'context_length_exceeded', seen.detail),
+        mark: 'neutral',
+      };
     case 'bad':
       return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
     case 'status':

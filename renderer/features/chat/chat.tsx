@@ -1,5 +1,7 @@
 import { memo, type RefObject, useEffect, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { firstTokenMsOf } from '#shared/figures.ts';
+import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
@@ -54,6 +56,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
             key={turn.askedAt}
             {...{ turn, labels }}
             waiting={turn.end === null && turn.text === '' ? waiting : null}
+            row={data.requests.find(({ id }) => id === turn.route?.requestId) ?? null}
           />
         ))}
       </div>
@@ -162,14 +165,16 @@ interface TurnViewProps {
   readonly labels: Labels;
   /** What the answer is waiting for; null once it has begun. */
   readonly waiting: string | null;
+  /** The request as the gateway counted it; null before it is known, and once it is no longer listed. */
+  readonly row: RequestRow | null;
 }
 
 /** A question, its answer and its route. */
-const TurnView = memo(function TurnView({ turn, labels, waiting }: TurnViewProps) {
+const TurnView = memo(function TurnView({ turn, labels, waiting, row }: TurnViewProps) {
   const { question, text, reasoning, end, route } = turn;
   const requestId = route?.requestId ?? null;
   const by = routeText(turn, labels);
-  const facts = turnFacts(turn);
+  const facts = turnFacts(turn, row);
   return (
     <article className="turn">
       <p className="turn-question">{question}</p>
@@ -216,16 +221,19 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
 }
 
 /** Model, tokens, speed and time to first token, as far as known. */
-export function turnFacts(turn: Turn): readonly string[] {
-  const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
-  const tokens =
-    usage === null
-      ? pieces === 0
-        ? []
-        : [t.chat.aboutTokens(pieces)]
-      : [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
-  const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
+export function turnFacts(turn: Turn, row: RequestRow | null = null): readonly string[] {
+  const { model, endedAt } = turn;
+  const firstTokenMs = row === null ? null : firstTokenMsOf(row);
+  const tokens = tokensText(turn, row);
+  const first = firstTokenMs === null ? [] : [t.chat.firstToken(formatDuration(firstTokenMs))];
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+}
+
+/** As the gateway counted them; until it has, as the upstream reported them, or else one for each piece of text. */
+function tokensText({ usage, pieces }: Turn, row: RequestRow | null): readonly string[] {
+  if (row !== null && row.tokens !== null) return [t.usage.tokens(row.tokens)];
+  if (usage !== null) return [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
+  return pieces === 0 ? [] : [t.chat.aboutTokens(pieces)];
 }
 
 /** Tokens per second from the first to the last; the wait for the first is shown separately. */

@@ -49,14 +49,21 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
+/** From the first token to the last; null if they were not streamed, or too few to tell. */
+export function tokensPerSecond(attempt: AttemptRow): number | null {
+  const { tokens, firstContentMs, lastContentMs } = attempt;
+  if (tokens === null || firstContentMs === null || lastContentMs === null) return null;
+  const spanMs = lastContentMs - firstContentMs;
+  if (spanMs < MIN_RATE_MS || tokens.output < 2) return null;
+  return (1000 * (tokens.output - 1)) / spanMs;
+}
+
 /** Tokens of a call, with their rate if they were streamed; null if none were counted. */
-export function usageText({ tokens, firstContentMs, lastContentMs }: AttemptRow): string | null {
-  if (tokens === null) return null;
-  const spanMs = (lastContentMs ?? 0) - (firstContentMs ?? 0);
-  // The wait for the first token is shown separately.
-  const isTimed = firstContentMs !== null && spanMs >= MIN_RATE_MS && tokens.output > 1;
-  const rate = isTimed ? [t.usage.rate((1000 * (tokens.output - 1)) / spanMs)] : [];
-  return [t.usage.tokens(tokens), ...rate].join(' · ');
+export function usageText(attempt: AttemptRow): string | null {
+  if (attempt.tokens === null) return null;
+  const perSecond = tokensPerSecond(attempt);
+  const rate = perSecond === null ? [] : [t.usage.rate(perSecond)];
+  return [t.usage.tokens(attempt.tokens), ...rate].join(' · ');
 }
 
 export function resultText(attempt: AttemptRow, row: RequestRow): string {

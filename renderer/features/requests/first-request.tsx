@@ -1,8 +1,9 @@
+import type { UpstreamReport } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { useWindow } from '../../window-context.ts';
-import { firstRequest } from './curl-line.ts';
+import { CodeSample } from './code-sample.tsx';
 
 const words = t.requests.first;
 
@@ -19,7 +20,20 @@ export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h
         ))}
       </p>
       <CodeLine text={baseUrl} what={t.shell.theBaseUrl} />
-      <CodeLine text={firstRequest(baseUrl, data.status.upstreams)} what={words.what} />
+      <CodeSample
+        sampled={{
+          baseUrl,
+          endpoint: 'chat/completions',
+          model: servedModel(data.status.upstreams),
+          stream: true,
+          needsKey: false,
+        }}
+      />
     </div>
   );
+}
+
+/** A model that is there; null if none is known. */
+export function servedModel(upstreams: readonly UpstreamReport[]): string | null {
+  return upstreams.find(({ healthy, model }) => healthy && model !== '')?.model ?? null;
 }

@@ -13,6 +13,8 @@ import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { bugReportOf } from './bug-report.ts';
+import { CodeSample } from './code-sample.tsx';
+import { codeSamples } from './code-samples.ts';
 import { storyOf } from './request-story.ts';
 import { amountOf, outcomeWords, whoOf } from './request-text.ts';
 import { elapsedOf } from './waterfall-model.ts';
@@ -65,6 +67,9 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
         <p className="story">{note ?? words.reading}</p>
       ) : (
         <Details row={row} labels={names} elapsedMs={elapsedOf(row, serverNow)} />
+      )}
+      {row !== null && row.endpoint !== null && (
+        <Code row={row} endpoint={row.endpoint} baseUrl={data.app.baseUrl} />
       )}
       <h3>{words.id}</h3>
       <CodeLine text={id} what={words.theId} />
@@ -199,6 +204,25 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
       <h3>{words.reason}</h3>
       <CodeLine text={row.fallbackReason} what={words.theReason} />
+    </>
+  );
+}
+
+interface CodeProps {
+  readonly row: RequestRow;
+  readonly endpoint: string;
+  readonly baseUrl: string;
+}
+
+/** The request as code: as it came, but for its prompt. */
+function Code({ row, endpoint, baseUrl }: CodeProps) {
+  const { model, stream, caller } = row;
+  const sampled = { baseUrl, endpoint, model, stream, needsKey: Boolean(caller?.key) };
+  if (codeSamples(sampled) === null) return null;
+  return (
+    <>
+      <h3>{words.code}</h3>
+      <CodeSample sampled={sampled} />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
 import { useWindow } from '../../window-context.ts';
 import type { Labels } from './attempt-names.ts';
-import { amountOf, outcomeWords, whoOf, whyOf } from './request-text.ts';
+import { amountOf, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
 import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
 import { Waterfall } from './waterfall.tsx';
 
@@ -130,9 +130,6 @@ function TimeAxis() {
           <span className="axis-label">{t.requests.axis.ticks[index]}</span>
         </span>
       ))}
-      <span className="axis-scale">
-        <span className="axis-label">{t.requests.axis.logarithmic}</span>
-      </span>
     </div>
   );
 }
@@ -160,6 +157,7 @@ const RequestLine = memo(function RequestLine({
 }: RequestLineProps) {
   const { tone, word } = outcomeWords(row, elapsedMs);
   const why = whyOf(row, labels);
+  const { model, app } = whatOf(row);
   return (
     <li
       aria-setsize={count}
@@ -179,9 +177,17 @@ const RequestLine = memo(function RequestLine({
         <span className="request-time">{formatClock(row.startedAt)}</span>
         <span className="request-who">
           <span className="request-name">{whoOf(row, labels)}</span>
-          <span className="request-why" title={why ?? undefined}>
-            {why ?? row.model ?? t.requests.noModel}
+          {why !== null && (
+            <span className="request-why" title={why}>
+              {why}
+            </span>
+          )}
+        </span>
+        <span className="request-what">
+          <span className="request-model" title={model}>
+            {model}
           </span>
+          {app !== null && <span className="request-app">{app}</span>}
         </span>
         <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
         <span className="request-result">

@@ -6,7 +6,8 @@ import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf, placeName } from './attempt-names.ts';
-import { gaveContent } from './attempt-text.ts';
+import { appName } from './app-name.ts';
+import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
 
@@ -72,8 +73,22 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
   return left.length === 0 ? null : t.requests.after(left);
 }
 
-/** The number of tokens, estimated as one per event. */
-export function amountOf({ events, stream, state }: RequestRow): string {
-  if (events > 0) return t.requests.tokens(events);
+/** Tokens of the answer and their rate; estimated as one per event until they are counted. */
+export function amountOf(row: RequestRow): string {
+  const { events, stream, state, tokens, attempts } = row;
+  const giver = attempts.findLast((attempt) => gaveContent(attempt, row));
+  const perSecond = giver === undefined ? null : tokensPerSecond(giver);
+  const rate = perSecond === null ? [] : [t.usage.rate(perSecond)];
+  if (tokens !== null && tokens.output > 0) {
+    return [t.requests.tokens(tokens.output, tokens.estimated), ...rate].join(' · ');
+  }
+  if (events > 0) return t.requests.tokens(events, true);
   return !stream && state === 'done' ? t.requests.notStreamed : '';
+}
+
+/** What was asked for, and by whom: the model that answered if the app named none. */
+export function whatOf(row: RequestRow): { readonly model: string; readonly app: string | null } {
+  const asked = row.attempts.findLast((attempt) => gaveContent(attempt, row));
+  const model = row.model ?? asked?.model ?? row.attempts.at(-1)?.model ?? t.requests.noModel;
+  return { model, app: row.key ?? appName(row) };
 }

@@ -200,16 +200,20 @@ const ENTRIES: readonly Entry[] = [
   { look: 'mark', kind: 'predicted' },
 ];
 
+/** Closed at first: it explains what the words of each row say as well. */
 export function Legend() {
   return (
-    <ul className="legend" aria-label={t.requests.legend.label}>
-      {ENTRIES.map(({ look, kind }) => (
-        <li key={kind}>
-          <span className={look} data-kind={kind} aria-hidden="true" />
-          {t.requests.legend[kind]}
-        </li>
-      ))}
-      <li className="legend-scale">{t.requests.legend.scale}</li>
-    </ul>
+    <details className="legend-box">
+      <summary>{t.requests.legend.label}</summary>
+      <ul className="legend">
+        {ENTRIES.map(({ look, kind }) => (
+          <li key={kind}>
+            <span className={look} data-kind={kind} aria-hidden="true" />
+            {t.requests.legend[kind]}
+          </li>
+        ))}
+        <li>{t.requests.legend.scale}</li>
+      </ul>
+    </details>
   );
 }

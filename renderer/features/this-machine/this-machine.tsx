@@ -17,6 +17,7 @@ import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
+import { ModelsHere } from './models-here.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 
 const READING_OPTIONS = {
@@ -91,7 +92,7 @@ function Machine(props: MachineProps) {
   const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   return (
     <Frame
-      words={agentWords(view, { isDirect, isOwner: control })}
+      words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
       title={title}
       actions={
         <ModeActions {...{ view, onTaken }}>
@@ -102,6 +103,7 @@ function Machine(props: MachineProps) {
       {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
+      <ModelsHere {...{ view, serverNow, onTaken }} />
       <OwnerRules view={view} />
       <ToolProblems view={view} />
       <Doctor view={view} checks={known?.verification.checks ?? []} />
@@ -193,8 +195,14 @@ const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
 const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
 
 /** The modes that would change something; none while the agent is leaving. */
-export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
+export function modeActions({
+  owner: { wish, mode, freed },
+  memory,
+}: AgentView): readonly ModeAction[] {
   if (mode === 'leaving') return [];
+  const isChanging = memory.state === 'loading' || memory.state === 'unloading';
+  // It comes back by itself.
+  if (wish === 'on' && freed === null && isChanging) return [PAUSE];
   switch (wish) {
     case 'on':
       return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];

@@ -41,11 +41,15 @@ export const requests = {
         terminal.
       </>
     ),
-    what: 'first request',
   },
-  axis: { logarithmic: 'logarithmic', ticks: ['0', '1 s', '5 s', '30 s', '2 min'] },
+  samples: {
+    language: 'Language',
+    languages: { curl: 'curl', python: 'Python', typescript: 'TypeScript' },
+    what: (language: string) => `${language} code`,
+  },
+  axis: { ticks: ['0', '1 s', '5 s', '30 s', '2 min'] },
   legend: {
-    label: 'Bars',
+    label: 'What the bars mean',
     waiting: 'waiting',
     answering: 'answering',
     silent: 'silent',
@@ -77,8 +81,10 @@ export const requests = {
   },
   passed: (name: string, reason: string) => `${name} ${reason}`,
   after: (passed: readonly string[]) => `after ${passed.join(', ')}`,
-  tokens: (count: number) => `≈ ${counted(count, TOKENS)}`,
+  tokens: (count: number, estimated: boolean) =>
+    `${estimated ? '≈ ' : ''}${counted(count, TOKENS)}`,
   notStreamed: 'not streamed',
+  browser: 'a browser',
 };
 
 /** The clauses that tell a request's course. */
@@ -122,6 +128,7 @@ export const requestDetails = {
   theId: 'request id',
   report: 'as bug report',
   reportNote: 'No prompt, no answer, no key.',
+  code: 'Send one like it',
   answeredBy: 'Answered by',
   endpoint: 'Endpoint',
   model: 'Requested model',
@@ -156,6 +163,8 @@ export const attempts = {
   circuit: (states: string) => `circuit ${states}`,
   circuitChange: (before: string, after: string) => `${before} → ${after}`,
   circuits: { closed: 'closed', open: 'open', probing: 'testing' },
+  cut: (tokens: number) =>
+    `read only ${formatCount(tokens)} tokens of a longer prompt: its context window is too small`,
   polled: (count: number) => `polled ${counted(count, TIMES)} as it started`,
   startedAt: (duration: string) => `+${duration}`,
   predicted: (duration: string) => `predicted ${duration}`,

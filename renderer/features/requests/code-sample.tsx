@@ -1,0 +1,30 @@
+import { useState } from 'react';
+import { t } from '../../text/t.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { codeSamples, type Language, LANGUAGES, type Sampled } from './code-samples.ts';
+
+const words = t.requests.samples;
+
+/** A request as code, in the language that the reader chooses; nothing for endpoints without a sample. */
+export function CodeSample({ sampled }: { readonly sampled: Sampled }) {
+  const [language, setLanguage] = useState<Language>('curl');
+  const samples = codeSamples(sampled);
+  if (samples === null) return null;
+  return (
+    <div className="code-sample">
+      <div className="filters" role="group" aria-label={words.language}>
+        {LANGUAGES.map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={each === language}
+            onClick={() => setLanguage(each)}
+          >
+            {words.languages[each]}
+          </button>
+        ))}
+      </div>
+      <CodeLine text={samples[language]} what={words.what(words.languages[language])} />
+    </div>
+  );
+}
