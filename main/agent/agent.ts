@@ -21,6 +21,7 @@ import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
+import type { CutWindow } from './doctor/window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import type { ModelAction } from './engines/tell-engine.ts';
@@ -90,6 +91,8 @@ export interface AgentDeps {
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never tried as an engine's. */
   readonly otherPorts: () => readonly number[];
+  /** What the gateway of this process has seen of engines that cut prompts. */
+  readonly cuts: () => readonly CutWindow[];
   /** Requests that the gateway of this process sends to an engine of this machine itself. */
   readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;
@@ -294,7 +297,7 @@ const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as cons
 function selfCheck(
   { identity, registration }: AgentComponents,
   runtime: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts' | 'cuts'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
   const view = registration.view();
@@ -320,6 +323,7 @@ function selfCheck(
       ),
     },
     gateway: verdictOf(view, registryUrl),
+    cuts: deps.cuts(),
   });
 }
 

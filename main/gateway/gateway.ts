@@ -58,7 +58,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type Windows } from './routing/windows.ts';
+import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -82,8 +82,11 @@ export interface GatewayDeps {
   readonly gpus: () => readonly GpuFigures[];
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the remembered browsers. */
+  /** The same for the sessions and the remembered browsers. */
+  readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
+  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
@@ -134,6 +137,8 @@ export interface Gateway extends ChangeHandlers {
   checkNow(id: UpstreamId): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
+  /** Models whose engine was caught cutting prompts. */
+  cuts(): readonly CutWindow[];
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -184,6 +189,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
+    windows: learnt.windows,
     catalogue,
     remotes,
     sightings,
@@ -230,6 +236,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       healthChecks.checkNow();
     },
     snapshot: () => feed.snapshot(),
+    cuts: () => learnt.windows.cuts(),
     load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
@@ -265,7 +272,7 @@ function stackOf(error: unknown): string {
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
 function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
-  const sessions = createSessions(deps.clock);
+  const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
@@ -281,6 +288,7 @@ function loadOf(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly adjustments: Adjustments;
+  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;

@@ -198,7 +198,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
+    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
   });
 
   function pickLocal() {

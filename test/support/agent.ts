@@ -108,6 +108,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     }),
     ownRegistry: null,
     otherPorts: () => [],
+    cuts: () => [],
     directInFlight: () => 0,
     telemetry,
     heldRules: [],

@@ -42,8 +42,8 @@ import { isoTime } from '../../platform/dates.ts';
 
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
-  readonly bodies: BodyBudget;
   readonly items: ItemMemory;
+  readonly bodies: BodyBudget;
   readonly noteDropped: NoteDropped;
   readonly admission: Admission;
   readonly config: () => Config;

@@ -17,7 +17,16 @@ export interface Windows {
   fitsEach(targets: readonly LocalTarget[], request: ChatRequest): boolean;
   /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
   told(prompt: ToldPrompt, declared: number | null): Cut | null;
+  /** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
+  windowAt(target: LocalTarget, model: string): number | null;
+  /** The models that were caught being sent a part of prompts only. */
+  cuts(): readonly CutWindow[];
   forget(id: string): void;
+}
+
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
 }
 
 /** A prompt of which an engine says that it had far fewer tokens than it must have. */
@@ -146,6 +155,11 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       taught.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
       return 'again';
     },
+    windowAt,
+    cuts: () =>
+      [...taught].flatMap(([key, { tokens, untilTicks }]) =>
+        untilTicks > clock.ticks() ? [{ model: key.slice(key.indexOf('\n') + 1), tokens }] : [],
+      ),
     forget(id) {
       for (const known of [suspects, taught])
         for (const key of known.keys()) if (key.startsWith(`${id}\n`)) known.delete(key);
