@@ -144,7 +144,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       ...common,
       changed,
       addresses: () => config.current().gateway.poolAddresses,
-      gatewaySecret: gatewaySecret(dataDirectory),
+      gatewaySecret: gatewaySecret(loaded.config, dataDirectory),
       load: () => gateway.load(),
       isKnown: (id) => providers.forGateway.isKnown(id),
     }) ?? null;

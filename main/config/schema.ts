@@ -384,6 +384,11 @@ export const SETTINGS = {
       'USD',
       'Currency of the prices you enter, such as EUR. It is shown after amounts.',
     ),
+    electricityPriceKwh: optional(
+      'ELECTRICITY_PRICE_KWH',
+      kinds.amount,
+      'Price of a kilowatt-hour. What your GPUs take for answers is taken off what they save.',
+    ),
     ...POOL_SETTINGS,
     logLevel: atStart(
       setting(

@@ -1,4 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config/schema.ts';
@@ -28,6 +29,7 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { joulesPerTokenIn } from './usage/electricity.ts';
 import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -112,6 +114,8 @@ export interface GatewayProviders {
   readonly proof: (id: string) => Proof | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  /** What the answers of a machine take in electricity; null while unknown. */
+  readonly energyOf: (id: string) => ProviderEnergy | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
@@ -167,6 +171,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     routed: deps.providers.routed,
     absence: deps.providers.absence,
     nameOf: deps.providers.nameOf,
+    joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => limits.admission.view(),

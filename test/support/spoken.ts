@@ -82,6 +82,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     },
     routed() {},
     nameOf: () => null,
+    joulesPerToken: () => null,
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),

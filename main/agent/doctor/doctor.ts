@@ -43,6 +43,7 @@ const UNUSED: AgentState = {
   agentVersion: '',
   agentUrl: '',
   uptimeS: 0,
+  energy: undefined,
 };
 
 /**

@@ -68,6 +68,8 @@ const NEW = 0.05;
 const SHARE = 0.8;
 /** A reported length below this share of what it must have been is no error of the estimate. */
 const FAR_BELOW = 0.75;
+/** No engine is set to less; some old ones leave out of a report what they had in their cache (ollama/ollama#2068). */
+const MIN_WINDOW = 512;
 /** Two reports that differ by less are the same. */
 const SAME = 0.02;
 /** The owner may have set a larger window meanwhile. */
@@ -145,6 +147,7 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
         if (inputTokens > (taught.get(key)?.tokens ?? Infinity)) taught.delete(key);
         return null;
       }
+      if (inputTokens < MIN_WINDOW) return null;
       const before = suspects.get(key);
       bounded(suspects);
       suspects.set(key, inputTokens);

@@ -112,6 +112,7 @@ export const overview = {
   demo: {
     badge: 'Demo',
     text: 'The upstreams are simulated, and their answers are canned text. Break one below, or take these steps:',
+    own: 'Your own mix: the headline says who answers.',
     traffic: 'Send a request every second',
     steps: {
       break: {
