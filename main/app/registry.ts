@@ -128,6 +128,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       absence: () => registry.absence(),
       proof: (id) => registry.proof(id),
       nameOf: (id) => registry.nameOf(id),
+      energyOf: (id) => registry.get(id)?.energy ?? null,
       routed: (id, result) => verifier.routed(id, result),
     },
     own: {

@@ -78,6 +78,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_FREE_MEMORY: false,
   AGENT_IDLE_UNLOAD_MIN: null,
   CURRENCY: 'USD',
+  ELECTRICITY_PRICE_KWH: null,
   DATABASE_URL: null,
   POOL_SECRET: null,
   POOL_ADDRESSES: [],

@@ -100,6 +100,7 @@ const KINDS: {
   },
   {
     names: [
+      'ELECTRICITY_PRICE_KWH',
       ...each('PRICE_INPUT'),
       ...each('PRICE_OUTPUT'),
       ...each('PRICE_CACHED'),

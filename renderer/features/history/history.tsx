@@ -22,6 +22,8 @@ import {
   rateText,
   stepText,
   tokensPerSecond,
+  kwhOf,
+  netSavedNano,
 } from './history-model.ts';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
 
@@ -110,12 +112,18 @@ export function History({ range }: { readonly range: HistoryRange }) {
 /** Renders nothing while no upstream has a price, because costs are then unknown. */
 function MoneySums({ report }: { readonly report: HistoryReport }) {
   const { today, thisMonth, currency } = report;
-  if (thisMonth.spentNano + thisMonth.savedNano === 0) return null;
+  if (thisMonth.spentNano + thisMonth.savedNano + thisMonth.energyMj === 0) return null;
   return (
     <>
       <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
       <Fact label={words.sums.spentThisMonth} value={moneyText(thisMonth.spentNano, currency)} />
-      <Fact label={words.sums.savedThisMonth} value={moneyText(thisMonth.savedNano, currency)} />
+      <Fact
+        label={words.sums.savedThisMonth}
+        value={moneyText(netSavedNano(thisMonth), currency)}
+      />
+      {thisMonth.energyMj > 0 && (
+        <Fact label={words.sums.electricity} value={electricityText(thisMonth, currency)} />
+      )}
     </>
   );
 }
@@ -207,8 +215,15 @@ function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures
   return [calls, failures, inputTokens, outputTokens].map(formatCount);
 }
 
-function moneyCells({ spentNano, savedNano }: UsageFigures, { currency }: HistoryReport) {
-  return [moneyText(spentNano, currency), moneyText(savedNano, currency)];
+/** Without an amount while no price is set. */
+function electricityText(figures: UsageFigures, currency: string): string {
+  const { energyNano } = figures;
+  const kwh = words.kwh(kwhOf(figures));
+  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
+}
+
+function moneyCells(figures: UsageFigures, { currency }: HistoryReport) {
+  return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
 }
 
 function orNoValue(value: number | null, text: (value: number) => string): string {

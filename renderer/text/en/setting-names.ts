@@ -100,6 +100,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     maxConcurrentRequests: 'Requests at a time',
     poolAddresses: 'Gateways of the pool',
     currency: 'Currency',
+    electricityPriceKwh: 'Electricity price per kWh',
     databaseUrl: 'Shared database',
     poolSecret: 'Secret of the pool',
     logLevel: 'Log level',
