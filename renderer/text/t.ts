@@ -1,7 +1,8 @@
 import { about } from './en/about.tsx';
 import { chat } from './en/chat.ts';
-import { history } from './en/history.ts';
+import { history } from './en/history.tsx';
 import { joining } from './en/joining.tsx';
+import { palette } from './en/palette.ts';
 import { overview } from './en/overview.tsx';
 import { providers } from './en/providers.tsx';
 import * as reasons from './en/reasons.ts';
@@ -31,6 +32,7 @@ export const t = {
   keys,
   machineStates,
   overview,
+  palette,
   providers,
   reasons,
   requestDetails,

@@ -8,6 +8,7 @@ export const providers = {
   all: 'All machines',
   theList: 'The machines',
   machine: 'Machine',
+  unnamed: 'Unnamed machine',
   theMachine: 'This machine',
   joinOne: 'Add a machine',
   label: 'Machines',

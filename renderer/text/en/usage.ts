@@ -15,5 +15,6 @@ export const usage = {
   rate: (perSecond: number) =>
     `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,
   machineOf: (upstream: string, machine: string) => `${upstream} · ${machine}`,
+  machine: (digits: string) => `machine ${digits}`,
   sameName: (name: string, id: string) => `${name} (${id})`,
 };
