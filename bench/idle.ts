@@ -3,12 +3,13 @@
  * event loop: its timer, 200 times a second, would cost more than the program.
  */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { terminate, type Children } from './kit/children.ts';
+import { pathWithGpu } from './kit/gpu-tools.ts';
 import { cpuMs, rssMb } from './kit/proc.ts';
 import { getFrom, PACKAGE, startGateway } from './kit/programs.ts';
 import { bound, type Report } from './report.ts';
@@ -28,15 +29,6 @@ const ANSWERS: Readonly<Record<string, object>> = {
   },
 };
 
-/** A card that systeminformation reads whole, so that the agent asks nvidia-smi only who it is. */
-const TOOLS = {
-  lspci: `echo '01:00.0 VGA compatible controller: NVIDIA Corporation AD103 [GeForce RTX 4080 SUPER]'`,
-  'nvidia-smi': `case "$1" in
-*driver_version*) echo '595.71, 0x5110, NVIDIA GeForce RTX 4080 SUPER, 00000000:01:00.0, 30, 16376, 596, 15348, 1, 23, 43, N/A, 14.24, 320.00, 210, 405';;
-*) echo '0, GPU-00000000-0000-0000-0000-000000000001, 00000000:01:00.0, [N/A], 8.9';;
-esac`,
-};
-
 /** Runs it, with an engine and a GPU tool that are stubs; the files go to `directory`. */
 export async function idle(children: Children, directory: string): Promise<Report> {
   if (!existsSync(PACKAGE)) throw new Error('first: npm run build');
@@ -47,16 +39,13 @@ export async function idle(children: Children, directory: string): Promise<Repor
     req.resume();
   }).listen(0, '127.0.0.1');
   await once(engine, 'listening');
-  const tools = join(directory, 'tools');
-  mkdirSync(tools, { recursive: true });
-  for (const [name, script] of Object.entries(TOOLS))
-    writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const path = pathWithGpu(join(directory, 'tools'));
   const start = () =>
     startGateway(
       children,
       join(directory, 'idle'),
       {
-        PATH: `${tools}:${process.env['PATH'] ?? ''}`,
+        PATH: path,
         NODE_COMPILE_CACHE: join(directory, 'cache'),
         SWITCHYARD_AGENT: 'true',
         SWITCHYARD_AGENT_PORTS: '0',

@@ -6,6 +6,7 @@ import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';
 import { useConversation } from './features/chat/conversation.ts';
 import { History } from './features/history/history.tsx';
+import { Models } from './features/models/models.tsx';
 import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { upstreamList } from './features/overview/upstream-list.ts';
@@ -66,6 +67,7 @@ export function Live(props: LiveProps) {
       {route.page === 'requests' && (
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
+      {route.page === 'models' && <Models />}
       {route.page === 'history' && <History range={route.range} />}
       {route.page === 'settings' && (
         <>

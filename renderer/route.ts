@@ -21,6 +21,7 @@ export type Route =
       /** Id of the request whose details are open. */
       readonly request?: string;
     }
+  | { readonly page: 'models' }
   /** `range`: null for the one that shows most. */
   | { readonly page: 'history'; readonly range: HistoryRange | null }
   /** `section`: the one to open; null for none. `field`: the setting in it to go to. */
@@ -35,7 +36,7 @@ export function routeOf(hash: string): Route {
   }
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
-  if (page === 'chat') return { page };
+  if (page === 'chat' || page === 'models') return { page };
   if (page === 'history') {
     return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? null };
   }
@@ -96,6 +97,8 @@ export function hashOf(route: Route): string {
       return `#/providers/${route.id}`;
     case 'requests':
       return requestsHash(route.filter, route.by, route.request);
+    case 'models':
+      return '#/models';
     case 'history':
       return route.range === null ? '#/history' : `#/history/${route.range}`;
     default:
@@ -109,6 +112,7 @@ export const TABS = [
   { page: 'chat', hash: hashOf({ page: 'chat' }) },
   { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { page: 'models', hash: hashOf({ page: 'models' }) },
   { page: 'history', hash: hashOf({ page: 'history', range: null }) },
   { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;

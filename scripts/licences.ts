@@ -46,9 +46,9 @@ const readRoot = (name: string): unknown => JSON.parse(readFileSync(join(ROOT, n
 
 /** The bill of everything, development included. */
 function wholeSbom(): Sbom {
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const args = ['sbom', '--sbom-format=cyclonedx', '--package-lock-only', '--loglevel=error'];
-  const text = execFileSync(npm, args, {
+  const text = execFileSync('npm', args, {
+    shell: process.platform === 'win32',
     cwd: ROOT,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

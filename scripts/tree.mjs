@@ -6,12 +6,22 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Node 24 as npm's own `node` package brings it; there once the dependencies are. */
-export const NODE_24 = join(
-  ROOT,
-  'node_modules/node/bin',
-  process.platform === 'win32' ? 'node.exe' : 'node',
-);
+const runsNode24 = Number.parseInt(process.versions.node, 10) >= 24;
+
+/** Whether the machine's own Node is 24 or newer. Scripts of npm run on the one that tools/node brings once it is there. */
+export const HAS_NODE_24 = runsNode24 && !process.execPath.startsWith(join(ROOT, 'node_modules'));
+
+/** Node 24 or newer: the machine's own, or that of tools/node, which is there once the dependencies are. */
+export const NODE_24 = HAS_NODE_24
+  ? process.execPath
+  : join(ROOT, 'node_modules', packagedNode(process.platform, process.arch));
+
+/** Where a package of tools/node has its program, below node_modules. */
+export function packagedNode(platform, arch) {
+  if (platform === 'win32') return `node-win-${arch}/bin/node.exe`;
+  const isAppleSilicon = platform === 'darwin' && arch === 'arm64';
+  return `${isAppleSilicon ? 'node-bin' : 'node'}-${platform}-${arch}/bin/node`;
+}
 
 /** When the newest file under `path` was changed, in milliseconds since the epoch. */
 export function newestMs(path) {
@@ -27,10 +37,10 @@ const stay = () => undefined;
 export function run(
   command,
   args,
-  { env = process.env, stdio = 'inherit', timeout, onError } = {},
+  { env = process.env, stdio = 'inherit', shell = false, timeout, onError } = {},
 ) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, env, stdio, timeout });
+    const child = spawn(command, args, { cwd: ROOT, env, stdio, shell, timeout });
     child.stdout?.pipe(process.stdout, { end: false });
     child.stderr?.setEncoding('utf8').on('data', onError);
     const pass = (signal) => child.kill(signal);
@@ -45,4 +55,10 @@ export function run(
     });
     child.once('close', (code, signal) => done({ code, signal }));
   });
+}
+
+/** Runs npm, quietly. On Windows it is a script, which only a shell starts. */
+export function npm(args) {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  return run('npm', [...args, ...quiet], { shell: process.platform === 'win32' });
 }

@@ -1,4 +1,5 @@
 import type { AgentRecord } from './provider.ts';
+import type { ModelUse } from '#shared/models.ts';
 import type { CheckName } from '#shared/checks.ts';
 
 /** The ports on which gateways look for agents; the second is used with host names and addresses. */
@@ -24,6 +25,36 @@ export interface AgentEngine {
   /** Model ids on offer, loaded or not. */
   readonly models: readonly string[];
   readonly currentModel: string | null;
+}
+
+/** A model of one of this machine's engines; null is unknown. */
+export interface AgentModel {
+  readonly id: string;
+  /** The engine's kind. */
+  readonly engine: string;
+  readonly baseUrl: string;
+  readonly use: ModelUse | null;
+  /** In memory. */
+  readonly loaded: boolean | null;
+  /** When this agent first saw it loaded, in milliseconds since the epoch. */
+  readonly loadedAt: number | null;
+  readonly sizeBytes: number | null;
+  /** GPU memory that it takes. */
+  readonly vramBytes: number | null;
+  /** Tokens of prompt and answer together, as loaded. */
+  readonly contextLength: number | null;
+  /** Whether the engine can be told to load and unload it. */
+  readonly canUnload: boolean;
+}
+
+/** What is being done with the memory of this machine's engines. */
+export interface AgentMemory {
+  /** In every state but `kept` the machine takes no requests. */
+  readonly state: 'kept' | 'freeing' | 'freed' | 'loading' | 'unloading';
+  /** What is loaded again before requests return. */
+  readonly toLoad: readonly string[];
+  /** Why something stayed in memory, or could not be loaded again, for people. */
+  readonly problem: string | null;
 }
 
 /** One port of the agent. */
@@ -68,6 +99,8 @@ export interface AgentView {
   readonly uptimeS: number;
   readonly owner: {
     readonly wish: AgentWish;
+    /** The owner has freed the memory; `untilMs` is null until told, otherwise milliseconds since the epoch. */
+    readonly freed: { readonly untilMs: number | null } | null;
     /** The settings of the rules. */
     readonly rules: Readonly<Record<AgentRule, boolean | number | null>>;
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
@@ -88,6 +121,9 @@ export interface AgentView {
   /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
+  /** Of all engines, loaded ones first. */
+  readonly models: readonly AgentModel[];
+  readonly memory: AgentMemory;
   /** The record as the next heartbeat will send it. */
   readonly record: AgentRecord;
   /** What is known of each GPU and from which source, for people. */

@@ -1,6 +1,4 @@
-import { CHECKS } from './checks.ts';
-import type { UpstreamId } from './ids.ts';
-import type { LiveSnapshot, Sighting } from './live.ts';
+import { mapUpstreams, type UpstreamId } from './ids.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from './status.ts';
 
 /** What a request would meet at an upstream in its turn. */
@@ -11,13 +9,13 @@ export type Condition =
   | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
   | {
       readonly kind: 'cooling';
-      readonly cause: 'failures' | 'slow';
+      readonly cause: CoolingCause;
       readonly remainingMs: number;
       /** Remaining share of the cool-down, 0 to 1. */
       readonly share: number;
     }
-  /** The cool-down is over: the next request is the probe. */
-  | { readonly kind: 'probe' }
+  /** The cool-down is over: the next request is the probe, unless one is running and keeps the others away. */
+  | { readonly kind: 'probe'; readonly cause: CoolingCause; readonly isRunning: boolean }
   /** Still called, but its last answers were failures. */
   | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
   | {
@@ -28,8 +26,8 @@ export type Condition =
       /** Usual duration of a cold start; null if unknown. */
       readonly usualMs: number | null;
     }
-  /** A check found it down; requests still try it. */
-  | { readonly kind: 'down'; readonly reason: string }
+  /** It was found down, though its circuit is closed; requests still try it. */
+  | { readonly kind: 'down'; readonly reason: string; readonly by: 'request' | 'check' }
   /** Not yet called by a request or a check. */
   | { readonly kind: 'untested' }
   | {
@@ -38,56 +36,155 @@ export type Condition =
       readonly isUnused: boolean;
     };
 
-/** Why none of the machines serves, according to the one with the latest heartbeat. */
-export type NoProviderCause = 'silent' | 'engine' | 'no-gpu' | 'verifying' | 'failed';
+/** What a request, a check that costs nothing, or a test last found of an upstream. */
+export type Sighting =
+  /** Not called since it was configured. */
+  | { readonly kind: 'untested' }
+  | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
+  | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
 
-/** The report that contains the upstream, and its age. */
-interface ConditionContext {
+export type Sightings = Readonly<Record<UpstreamId, Sighting>>;
+
+/** Why none of the machines serves: the cause of the one that is nearest to serving. */
+export type NoProviderCause = 'verifying' | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
+
+type CoolingCause = 'failures' | 'slow';
+
+/** What the next request will meet: what the headline, the tray, notices and the command line put into words. */
+export type Verdict =
+  /** Nothing is set up. */
+  | { readonly kind: 'bare' }
+  /** Only Local is set up, and it serves once its machine has passed its checks. */
+  | { readonly kind: 'verifying' }
+  /** It answers, as far as anybody has seen; `ondemand` may have to start first. */
+  | { readonly kind: 'serving'; readonly by: UpstreamId }
+  /** It is called; nobody has seen whether it answers. */
+  | { readonly kind: 'untested'; readonly by: UpstreamId }
+  /** Nobody is known to answer. A request still calls `tries` first; null: it is refused at once. */
+  | { readonly kind: 'stuck'; readonly tries: UpstreamId | null };
+
+/** The state of each upstream, and what follows from all of them for the next request. */
+export interface Judgement {
+  readonly conditions: Readonly<Record<UpstreamId, Condition>>;
+  readonly verdict: Verdict;
+}
+
+/** Why no call is admitted, and for how long. */
+export interface Hindrance {
+  readonly reason: string;
+  readonly waitMs: number;
+}
+
+/** Who would serve Local. */
+export type LocalStanding =
+  /** Its engine, or machines of the pool; `hindrance`: what keeps requests from every one of them. */
+  | { readonly kind: 'present'; readonly hindrance: Hindrance | null }
+  /** Null: nothing is set up. */
+  | { readonly kind: 'absent'; readonly cause: NoProviderCause | null };
+
+export interface Evidence {
   readonly status: StatusReport;
-  readonly sighting: Sighting;
-  /** Milliseconds since the report arrived, by which its countdowns have advanced. */
-  readonly elapsedMs: number;
-  /** The gateway's clock, in milliseconds since the epoch. */
-  readonly serverNow: number;
+  readonly sightings: Sightings;
+  readonly local: LocalStanding;
+  /** Upstreams whose probe is running. */
+  readonly probing: ReadonlySet<string>;
+}
+
+export function judge(evidence: Evidence): Judgement {
+  const { upstreams } = evidence.status;
+  const found = upstreams.map((report) => [report.id, conditionOf(report, evidence)] as const);
+  const conditions = {
+    ...mapUpstreams((): Condition => ({ kind: 'missing', wants: 'address' })),
+    ...Object.fromEntries(found),
+  };
+  return { conditions, verdict: verdictOf(found, evidence.status) };
+}
+
+type Conditions = readonly (readonly [id: UpstreamId, condition: Condition])[];
+
+function verdictOf(found: Conditions, status: StatusReport): Verdict {
+  if (found.every(([, { kind }]) => kind === 'missing')) return { kind: 'bare' };
+  const [sound] = found.find(([, condition]) => isSound(condition)) ?? [];
+  if (sound !== undefined) {
+    const isUntested = found.some(([id, { kind }]) => id === sound && kind === 'untested');
+    return { kind: isUntested ? 'untested' : 'serving', by: sound };
+  }
+  const isVerifying = found.some(
+    ([, condition]) => condition.kind === 'no-provider' && condition.cause === 'verifying',
+  );
+  const tries = admittedFirst(found) ?? forcedFirst(status, found);
+  return isVerifying && tries === null ? { kind: 'verifying' } : { kind: 'stuck', tries };
+}
+
+function admittedFirst(found: Conditions): UpstreamId | null {
+  return found.find(([, condition]) => isAdmitted(condition))?.[0] ?? null;
+}
+
+/** Once no other is left, a request is sent to an upstream that is cooling down or busy: the one that is due first. */
+function forcedFirst({ upstreams }: StatusReport, found: Conditions): UpstreamId | null {
+  const waits = found.flatMap(([id, condition]) => {
+    const report = upstreams.find((each) => each.id === id);
+    const isFirm = report?.skips.some(({ reason }) => !isForcible(reason));
+    if (isFirm !== false) return [];
+    if (condition.kind === 'cooling') return [{ id, waitMs: condition.remainingMs }];
+    const isBusy = condition.kind === 'skipped' && isForcible(condition.reason);
+    return isBusy ? [{ id, waitMs: condition.remainingMs }] : [];
+  });
+  return waits.toSorted((a, b) => a.waitMs - b.waitMs)[0]?.id ?? null;
+}
+
+function isForcible(reason: string): boolean {
+  return reason === 'circuit_open' || reason === 'busy';
 }
 
 /** An upstream's condition; the cause that lasts longest takes precedence. */
-export function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
-  const { status, sighting, elapsedMs } = context;
-  const { circuit } = upstream;
-  const missing = missingPart(upstream, context);
+function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
+  const { status, sightings, local } = evidence;
+  const sighting = sightings[upstream.id];
+  const missing = missingPart(upstream, evidence);
   if (missing) return missing;
   if (status.zero && upstream.id !== 'local') return { kind: 'zero-spend' };
-  const skip = activeSkip(upstream, context.serverNow);
+  const skip = activeSkip(upstream, Date.parse(status.timestamp));
   if (skip) return skip;
-  if (circuit.open) return openCondition(upstream, context);
+  if (upstream.circuit.open) return openCondition(upstream, evidence);
+  if (upstream.id === 'local' && local.kind === 'present' && local.hindrance !== null) {
+    return hindered(local.hindrance, status);
+  }
   const isHealed = sighting.kind === 'answered';
-  if (circuit.consecutiveFails > 0 && !isHealed) {
-    const limit = status.stats.config.failThreshold;
-    return { kind: 'failing', fails: circuit.consecutiveFails, limit };
+  const { consecutiveFails: fails } = upstream.circuit;
+  if (fails > 0 && !isHealed) {
+    return { kind: 'failing', fails, limit: status.stats.config.failThreshold };
   }
-  if (upstream.id === 'ondemand') return onDemand(status, elapsedMs);
-  return seenCondition(upstream, sighting);
-}
-
-function openCondition(upstream: UpstreamReport, context: ConditionContext): Condition {
-  const { status, sighting, elapsedMs } = context;
-  const { consecutiveFails, cooldownRemainingMs } = upstream.circuit;
-  const remainingMs = Math.max(0, cooldownRemainingMs - elapsedMs);
-  const cause = consecutiveFails > 0 ? 'failures' : 'slow';
-  if (remainingMs === 0) {
-    // An answered health check does not show that a slow upstream has become faster.
-    const isHealed = sighting.kind === 'answered' && cause === 'failures';
-    return isHealed ? { kind: 'closed', isUnused: false } : { kind: 'probe' };
+  if (sighting.kind === 'failed') {
+    return { kind: 'down', reason: sighting.reason, by: sighting.by };
   }
-  const share = cooldownShare(upstream, status, remainingMs);
-  return { kind: 'cooling', cause, remainingMs, share };
-}
-
-function seenCondition({ circuit }: UpstreamReport, sighting: Sighting): Condition {
+  if (upstream.id === 'ondemand') return onDemand(status);
   if (sighting.kind === 'untested') return { kind: 'untested' };
-  if (sighting.kind === 'failed') return { kind: 'down', reason: sighting.reason };
-  return { kind: 'closed', isUnused: sighting.by === 'check' && circuit.lastSuccessAt === null };
+  const isUnused = sighting.by === 'check' && upstream.circuit.lastSuccessAt === null;
+  return { kind: 'closed', isUnused };
+}
+
+function openCondition(upstream: UpstreamReport, evidence: Evidence): Condition {
+  const { status, sightings, probing } = evidence;
+  const { consecutiveFails, cooldownRemainingMs: remainingMs } = upstream.circuit;
+  const cause = consecutiveFails > 0 ? 'failures' : 'slow';
+  if (probing.has(upstream.id)) return { kind: 'probe', cause, isRunning: true };
+  if (remainingMs > 0) {
+    const share = cooldownShare(upstream, status, remainingMs);
+    return { kind: 'cooling', cause, remainingMs, share };
+  }
+  // An answered health check does not show that a slow upstream has become faster.
+  const isHealed = sightings[upstream.id].kind === 'answered' && cause === 'failures';
+  return isHealed
+    ? { kind: 'closed', isUnused: false }
+    : { kind: 'probe', cause, isRunning: false };
+}
+
+/** All machines of the pool are excluded, each by its own circuit. */
+function hindered({ reason, waitMs }: Hindrance, { stats }: StatusReport): Condition {
+  if (reason !== 'circuit_open') return { kind: 'skipped', reason, remainingMs: waitMs };
+  const share = Math.min(1, waitMs / stats.config.cooldownMs);
+  return { kind: 'cooling', cause: 'failures', remainingMs: waitMs, share };
 }
 
 /** True if a request would be sent to the upstream in its turn. */
@@ -96,54 +193,37 @@ export function isAdmitted(condition: Condition): boolean {
     case 'closed':
     case 'on-demand':
     case 'failing':
-    case 'probe':
     case 'down':
     case 'untested':
       return true;
+    case 'probe':
+      return !condition.isRunning;
     default:
       return false;
   }
 }
 
-function onDemand(status: StatusReport, sinceMs: number): Condition {
-  const { elapsedMs, usualMs } = status.ondemand_warmup_detail;
-  const startMs = elapsedMs === null ? null : elapsedMs + sinceMs;
-  return { kind: 'on-demand', warmup: status.ondemand_warmup, startMs, usualMs };
+function onDemand({ ondemand_warmup: warmup, ondemand_warmup_detail }: StatusReport): Condition {
+  const { elapsedMs: startMs, usualMs } = ondemand_warmup_detail;
+  return { kind: 'on-demand', warmup, startMs, usualMs };
 }
 
-function missingPart(
-  upstream: UpstreamReport,
-  { status, serverNow }: ConditionContext,
-): Condition | null {
-  // `healthy` is "set up, circuit closed, no skip"; given the last two, it says whether it is set up.
-  if (upstream.healthy || upstream.circuit.open || upstream.skips.length > 0) return null;
-  const { verified_count, pending_count, failed_count } = status.local;
-  const machines = verified_count + pending_count + failed_count;
-  if (upstream.id === 'local' && machines > 0) {
-    const cause = causeOf(status, serverNow);
-    const isUsable = hasEngine(status) && cause !== 'no-gpu';
-    const isUnused = machines === 1 && !isUsable && upstream.circuit.lastSuccessAt === null;
-    return isUnused ? { kind: 'missing', wants: 'engine' } : { kind: 'no-provider', cause };
+function missingPart(upstream: UpstreamReport, { status, local }: Evidence): Condition | null {
+  if (upstream.id !== 'local') {
+    if (upstream.baseUrl === null) return { kind: 'missing', wants: 'address' };
+    const isOut = upstream.circuit.open || upstream.skips.length > 0;
+    // `healthy` is "set up, circuit closed, no skip"; given the last two, it says whether it is set up.
+    return upstream.healthy || isOut || upstream.hasKey ? null : { kind: 'missing', wants: 'key' };
   }
-  const wants = upstream.baseUrl !== null && !upstream.hasKey ? 'key' : 'address';
-  return { kind: 'missing', wants };
-}
-
-/** Above the 45 s after which the registry counts a machine as stale. */
-const SILENT_MS = 60_000;
-
-function causeOf({ local: { provider } }: StatusReport, serverNow: number): NoProviderCause {
-  if (provider === null) return 'failed';
-  const { last_heartbeat, engine_health, verification } = provider;
-  if (serverNow - Date.parse(last_heartbeat) > SILENT_MS) return 'silent';
-  if (engine_health.status !== 'ok') return 'engine';
-  if (verification.failure_reason.startsWith(`${CHECKS.gpuCount}:`)) return 'no-gpu';
-  return verification.status === 'failed' ? 'failed' : 'verifying';
-}
-
-/** Whether the reported machine has an engine: every gateway knows its own machine, which may have none. */
-function hasEngine({ local }: StatusReport): boolean {
-  return local.provider?.engine_health.status !== 'no engine found';
+  if (local.kind === 'present') return null;
+  if (local.cause !== null) return { kind: 'no-provider', cause: local.cause };
+  // A machine that has served is missed, even if it was never added by anybody.
+  const { verified_count, pending_count, failed_count } = status.local;
+  const hasMachine = verified_count + pending_count + failed_count > 0;
+  if (!hasMachine) return { kind: 'missing', wants: 'address' };
+  return upstream.circuit.lastSuccessAt === null
+    ? { kind: 'missing', wants: 'engine' }
+    : { kind: 'no-provider', cause: 'engine' };
 }
 
 function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | null {
@@ -166,45 +246,48 @@ function cooldownShare(
   return Math.min(1, remainingMs / Math.max(known, stats.config.cooldownMs));
 }
 
-const NOT_FAILING: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
-
-/** True if the upstream is not known to fail; it may never have been seen to answer. */
-export function isSound({ kind }: Condition): boolean {
-  return NOT_FAILING.has(kind);
+/**
+ * True if a request in its turn is expected to be answered, or nobody knows better. After slowness, its probe is: it
+ * was slow, but it did answer.
+ */
+export function isSound(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'closed':
+    case 'on-demand':
+    case 'untested':
+      return true;
+    case 'probe':
+      return condition.cause === 'slow' && !condition.isRunning;
+    default:
+      return false;
+  }
 }
 
-/**
- * The upstream expected to answer the next request: the first that is not known to fail, otherwise the first that may
- * be tried; null if there is none.
- */
-export function nextUpstream(
-  status: StatusReport,
-  sightings: LiveSnapshot['sightings'],
-): UpstreamId | null {
-  const serverNow = Date.parse(status.timestamp);
-  const upstreams = status.upstreams.map((report) => ({
-    id: report.id,
-    condition: conditionOf(report, {
-      status,
-      sighting: sightings[report.id],
-      elapsedMs: 0,
-      serverNow,
-    }),
-  }));
-  const next =
-    upstreams.find(({ condition }) => isSound(condition)) ??
-    upstreams.find(({ condition }) => isAdmitted(condition));
-  return next?.id ?? null;
+/** The condition `elapsedMs` later, as far as time alone changes it. */
+export function conditionAfter(condition: Condition, elapsedMs: number): Condition {
+  switch (condition.kind) {
+    case 'cooling': {
+      const remainingMs = Math.max(0, condition.remainingMs - elapsedMs);
+      const { cause } = condition;
+      if (remainingMs === 0) return { kind: 'probe', cause, isRunning: false };
+      const share = (condition.share * remainingMs) / condition.remainingMs;
+      return { ...condition, remainingMs, share };
+    }
+    case 'skipped':
+      return { ...condition, remainingMs: Math.max(0, condition.remainingMs - elapsedMs) };
+    case 'on-demand': {
+      const { startMs } = condition;
+      return { ...condition, startMs: startMs === null ? null : startMs + elapsedMs };
+    }
+    default:
+      return condition;
+  }
 }
 
 /** Milliseconds until the first cool-down or exclusion ends; null if there is none. */
-export function nextEndMs({ upstreams, timestamp }: StatusReport): number | null {
-  const now = Date.parse(timestamp);
-  const waits = upstreams
-    .flatMap(({ circuit, skips }) => [
-      circuit.cooldownRemainingMs,
-      ...skips.map(({ until }) => Date.parse(until) - now),
-    ])
-    .filter((waitMs) => waitMs > 0);
+export function nextEndMs({ conditions }: Judgement): number | null {
+  const waits = Object.values(conditions).flatMap((condition) =>
+    condition.kind === 'cooling' || condition.kind === 'skipped' ? [condition.remainingMs] : [],
+  );
   return waits.length === 0 ? null : Math.min(...waits);
 }

@@ -35,7 +35,14 @@ export type RegistryErrorCode =
   | 'registry_unwritten';
 
 /** Error codes of the routes about machines. */
-export type ProviderErrorCode = RegistryErrorCode | 'agent_off' | 'join_failed';
+export type ProviderErrorCode =
+  | RegistryErrorCode
+  | 'agent_off'
+  | 'join_failed'
+  | 'freed'
+  | 'busy'
+  | 'model_not_found'
+  | 'engine_refused';
 
 /** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is Anthropic's own. */
 const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([

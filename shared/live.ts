@@ -1,3 +1,4 @@
+import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
 import type { FallbackReason } from './reasons.ts';
 import type { StatusReport } from './status.ts';
@@ -40,8 +41,12 @@ export interface AttemptRow {
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
   readonly circuitAfter: CircuitState | null;
+  /** Parts of the prompt that change with every request and were replaced by a constant; absent if there were none. */
+  readonly fixedParts?: readonly string[];
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
+  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
+  readonly cutAtTokens: number | null;
 }
 
 export interface RequestCaller {
@@ -116,21 +121,13 @@ export interface ProvidersSummary {
   readonly load: number | null;
 }
 
-/** What a request, a check that costs nothing, or a test last found of an upstream. */
-export type Sighting =
-  /** Not called since it was configured. */
-  | { readonly kind: 'untested' }
-  | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
-  | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
-
 export interface LiveSnapshot {
   readonly kind: 'snapshot';
   readonly status: StatusReport;
   /** Requests in progress per upstream. */
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
-  readonly sightings: Readonly<Record<UpstreamId, Sighting>>;
-  /** The upstream expected to answer the next request; null if there is none. */
-  readonly next: UpstreamId | null;
+  readonly sightings: Sightings;
+  readonly judgement: Judgement;
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
@@ -143,8 +140,8 @@ export interface LiveDelta {
   readonly kind: 'delta';
   readonly status?: StatusReport;
   readonly inFlight?: Readonly<Record<UpstreamId, number>>;
-  readonly sightings?: Readonly<Record<UpstreamId, Sighting>>;
-  readonly next?: UpstreamId | null;
+  readonly sightings?: Sightings;
+  readonly judgement?: Judgement;
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];
   readonly app?: AppInfo;

@@ -22,6 +22,8 @@ export const modelFactsSchema = z.object({
    */
   context_length: tokens.nullable(),
   size_bytes: z.int().nonnegative().nullable(),
+  /** GPU memory that it takes as it is loaded; only Ollama says so. */
+  vram_bytes: z.int().nonnegative().optional(),
 });
 
 export type ModelFacts = z.infer<typeof modelFactsSchema>;

@@ -24,6 +24,8 @@ export const FAILURE_REASONS = [
   'credentials',
   'model_not_found',
   'context_length',
+  /** Its engine has read only the beginning or the end of the prompt, without saying so. */
+  'truncated',
   /** The request is larger than its body limit, its tokens a minute or its credits allow. */
   'request_too_large',
   /** An image, audio or video was sent to a model that only reads text. */

@@ -30,3 +30,16 @@ export function namesOf(
   const [label = ''] = tailnet.hostname.split('.');
   return [...ownNames, tailnet.hostname, label, tailnet.ip, ...more];
 }
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** Whether two origins are the same port of this machine, or the same one elsewhere. */
+export function isSamePlace(one: string, other: string): boolean {
+  const own = new Set(interfaceAddresses());
+  const placeOf = (origin: string) => {
+    const { hostname, port, protocol } = new URL(origin);
+    const isHere = LOOPBACK.test(hostname) || own.has(hostname.replace(/^\[|\]$/g, ''));
+    return `${protocol}//${isHere ? 'here' : hostname}:${port}`;
+  };
+  return placeOf(one) === placeOf(other);
+}

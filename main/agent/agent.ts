@@ -1,5 +1,6 @@
 import {
   AGENT_PORTS,
+  type AgentMemory,
   type AgentView,
   type DoctorReport,
   type GatewayVerdict,
@@ -9,7 +10,7 @@ import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
-import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
+import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
 import {
   createAvailability,
   createAvailabilityMonitor,
@@ -22,6 +23,7 @@ import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
+import type { ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures } from './record.ts';
@@ -44,6 +46,9 @@ import {
   proofBody,
 } from './server/server.ts';
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
+import { agentModels } from './memory/agent-models.ts';
+import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
+import { modeWithMemory } from './memory/memory-mode.ts';
 import { openIdentity } from './storage/identity.ts';
 import { createSequence } from './storage/sequence.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
@@ -58,6 +63,10 @@ interface AgentSettings {
   readonly maxBodyBytes: number;
   readonly maxBodiesInFlightBytes: number;
   readonly rules: OwnerRules;
+  /** Whether rules that keep requests away free the memory as well. */
+  readonly freeMemory: boolean;
+  /** Models that nobody has used for so long are unloaded; null: never. */
+  readonly idleUnloadMin: number | null;
 }
 
 export interface AgentDeps {
@@ -76,11 +85,13 @@ export interface AgentDeps {
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that they cannot be changed while the program runs. */
-  readonly heldRules: readonly OwnerRuleKey[];
+  readonly heldRules: readonly (OwnerRuleKey | 'freeMemory' | 'idleUnloadMin')[];
   /** The registry of this process; null if there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never tried as an engine's. */
   readonly otherPorts: () => readonly number[];
+  /** Requests that the gateway of this process sends to an engine of this machine itself. */
+  readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
@@ -124,7 +135,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
   const availability = createAvailability(
-    { ...deps, rules: () => settings().rules },
+    { ...deps, rules: () => settings().rules, rulesFree: () => settings().freeMemory },
     listeners.changed,
   );
   const engines = createEngineWatch({
@@ -137,7 +148,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       listeners.changed();
     },
   });
-  const mode = () => availability.mode(inference.inFlight());
+  const mode = () => {
+    const inFlight = inference.inFlight();
+    return modeWithMemory(availability.mode(inFlight), memory.state(), inFlight);
+  };
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
@@ -163,6 +177,16 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
     onTrouble: () => engines.look(),
     isStuck: () => engines.isStuck(),
+  });
+  const memory = createMemoryKeeper({
+    ...deps,
+    engines,
+    wish: () => availability.memoryWish(),
+    idleUnloadMs: () => minutes(settings().idleUnloadMin),
+    inFlight: () => inference.inFlight() + deps.directInFlight(),
+    lastEndedTicks: () => inference.lastEndedTicks(),
+    endRunning: () => inference.endAll(),
+    changed: listeners.changed,
   });
   const registration = createRegistration({
     ...deps,
@@ -192,9 +216,11 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     clock,
     log,
   });
-  const base = { identity, warnings, counters, availability, engines };
+  const base = { identity, warnings, counters, availability, engines, memory };
   return { ...base, inference, registration, server, mode, uptimeS, record };
 }
+
+const minutes = (count: number | null) => (count === null ? null : count * 60_000);
 
 function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
@@ -215,15 +241,16 @@ function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
 function viewOf(
   parts: AgentComponents,
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>,
+  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules' | 'settings'>,
   unjudgeable: readonly OwnerRuleKey[],
 ): AgentView {
-  const { engines, availability, warnings } = parts;
+  const { engines, availability, warnings, memory } = parts;
   const record = parts.record(false);
   const registry = parts.registration.view();
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
+  const { freeMemory, idleUnloadMin } = deps.settings();
   const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
   const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
   return {
@@ -232,7 +259,8 @@ function viewOf(
     uptimeS: Math.floor(parts.uptimeS()),
     owner: {
       wish: availability.wish(),
-      rules: availability.rules(),
+      freed: availability.freed(),
+      rules: { ...availability.rules(), freeMemory, idleUnloadMin },
       ...(isLeaving ? LEAVING : parts.mode()),
       heldRules: deps.heldRules,
       unjudgeable,
@@ -241,11 +269,22 @@ function viewOf(
     registry,
     engine,
     engines: engines.engines(),
+    models: agentModels(engines.engines(), memory.since),
+    memory: memoryView(memory),
     record,
     gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
-    problems: [...own, ...reading.problems],
+    problems: [...own, ...memory.problems(), ...reading.problems],
+  };
+}
+
+function memoryView(memory: MemoryKeeper): AgentMemory {
+  const said = memory.problems().map(({ happened, remedy }) => `${happened}. ${remedy}`);
+  return {
+    state: memory.state().kind,
+    toLoad: memory.toLoad().map(({ model }) => model),
+    problem: said.length === 0 ? null : said.join(' '),
   };
 }
 
@@ -310,7 +349,7 @@ export function createAgent(deps: AgentDeps) {
       else changed();
     },
   });
-  const { availability, engines, inference, registration, server, counters } = parts;
+  const { availability, engines, inference, registration, server, counters, memory } = parts;
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
@@ -324,6 +363,7 @@ export function createAgent(deps: AgentDeps) {
   }
 
   function changed(): void {
+    memory.look();
     changeMonitor.look();
     tellListeners();
   }
@@ -342,6 +382,7 @@ export function createAgent(deps: AgentDeps) {
       telemetry.start();
       await listen(runtime.address);
       engines.start();
+      memory.start();
       registration.start();
       changeMonitor.start();
     },
@@ -350,6 +391,8 @@ export function createAgent(deps: AgentDeps) {
       runtime.isLeaving = true;
       portRetry.stop();
       changeMonitor.stop();
+      availability.stop();
+      memory.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
       await counters.flush();
@@ -374,6 +417,27 @@ export function createAgent(deps: AgentDeps) {
       if (wish === 'paused') inference.endAll();
       return saved;
     },
+    /**
+     * Unloads all models and takes no requests for so long, or until the mode is `on`; resolves once the memory is free,
+     * or whatever keeps it taken is known.
+     */
+    async free(forMin: number | null) {
+      const wasFreed = availability.freed() !== null;
+      const untilMs = forMin === null ? null : deps.clock.now() + forMin * 60_000;
+      await availability.setFreed({ untilMs });
+      await (wasFreed ? memory.freeNow() : memory.settled());
+      telemetry.look();
+    },
+    /** Loads a model, or unloads it, when no request runs; resolves once the engine says that it is so. */
+    async changeModel(action: ModelAction, model: string) {
+      const result = await memory[action](model);
+      telemetry.look();
+      return result;
+    },
+    /** Whether an engine at that origin is to get no requests, because its memory is freed or its models change. */
+    holdsBack: (origin: string) =>
+      memory.state().kind !== 'kept' &&
+      engines.reachable().some(({ address }) => isSamePlace(address.origin, origin)),
     /** Evaluates the owner's rules at once, because their settings may have changed. */
     rulesChanged: () => availabilityMonitor.look(),
     /** The machine has woken from sleep. */

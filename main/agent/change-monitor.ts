@@ -4,6 +4,7 @@ import { interfaceAddresses } from './addresses.ts';
 import type { AvailabilityMonitor } from './availability/availability.ts';
 import type { Log } from '../platform/log.ts';
 import type { EngineWatch } from './engines/watch.ts';
+import type { MemoryKeeper } from './memory/memory-keeper.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
@@ -12,6 +13,7 @@ export interface ChangeMonitorDeps {
   readonly telemetry: TelemetryWatch;
   readonly availabilityMonitor: AvailabilityMonitor;
   readonly engines: EngineWatch;
+  readonly memory: Pick<MemoryKeeper, 'look'>;
   readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
   readonly log: Log;
@@ -24,7 +26,7 @@ const MAX_DRIFT_MS = 5000;
 
 /** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
 export function createChangeMonitor(deps: ChangeMonitorDeps) {
-  const { clock, telemetry, availabilityMonitor, engines, registration } = deps;
+  const { clock, telemetry, availabilityMonitor, engines, memory, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
@@ -37,6 +39,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
     driftMs = drift;
     availabilityMonitor.look();
+    memory.look();
     const before = network;
     network = networkNow();
     if (hasSlept) resumed();

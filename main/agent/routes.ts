@@ -1,5 +1,6 @@
 import type { AgentWish } from '#shared/agent.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
+import { memberOf } from '../platform/json.ts';
 import {
   type Answer,
   answered,
@@ -10,9 +11,13 @@ import {
   textAt,
 } from '../platform/http/routes.ts';
 import type { Agent } from './agent.ts';
+import type { ModelAction } from './engines/tell-engine.ts';
 
 /** What the owner may do with this machine's agent. */
-type OwnersAgent = Pick<Agent, 'view' | 'setMode' | 'join' | 'leave' | 'runChecks'>;
+type OwnersAgent = Pick<
+  Agent,
+  'view' | 'setMode' | 'free' | 'changeModel' | 'join' | 'leave' | 'runChecks'
+>;
 
 const MODES: readonly AgentWish[] = ['on', 'paused', 'drained'];
 
@@ -42,6 +47,8 @@ export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
       answer: withAgent((each) => answered(each.view())),
     },
     post('mode', setMode),
+    post('free', free),
+    post('models', changeModel),
     post('join', join),
     post('leave', async (each) => {
       await each.leave();
@@ -58,6 +65,43 @@ async function setMode(agent: OwnersAgent, { json }: RouteRequest): Promise<Answ
   await agent.setMode(mode);
   return answered(agent.view());
 }
+
+/** A week; whoever frees the memory for longer leaves the time out. */
+const MAX_FREE_MIN = 10_080;
+
+async function free(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+  const minutes = memberOf(json, 'minutes') ?? null;
+  const isTime = typeof minutes === 'number' && minutes > 0 && minutes <= MAX_FREE_MIN;
+  if (minutes !== null && !isTime)
+    return badField(
+      'minutes',
+      `must be a number above 0 and up to ${MAX_FREE_MIN} (a week), or left out`,
+    );
+  await agent.free(minutes);
+  return answered(agent.view());
+}
+
+async function changeModel(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+  const model = textAt(json, 'model');
+  const action = MODEL_ACTIONS.find((each) => each === textAt(json, 'action'));
+  if (model === null || model === '') return badField('model', 'must name a model of this machine');
+  if (action === undefined) return badField('action', `must be ${MODEL_ACTIONS.join(' or ')}`);
+  const result = await agent.changeModel(action, model);
+  switch (result.kind) {
+    case 'done':
+      return answered(agent.view());
+    case 'refused': {
+      const status = result.code === 'model_not_found' ? 404 : 409;
+      return { kind: 'refused', status, code: result.code, message: result.message };
+    }
+    case 'failed': {
+      const message = [`${result.happened}.`, result.remedy].filter((part) => part !== null);
+      return { kind: 'refused', status: 502, code: 'engine_refused', message: message.join(' ') };
+    }
+  }
+}
+
+const MODEL_ACTIONS: readonly ModelAction[] = ['load', 'unload'];
 
 async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
   const line = textAt(json, 'line');

@@ -25,6 +25,8 @@ export interface ThisMachineDeps {
   readonly ownRegistry: OwnRegistry;
   /** Ports of this process, which are never taken for an engine's. */
   readonly otherPorts: () => readonly number[];
+  /** Requests that this gateway sends to its fixed engine. */
+  readonly directInFlight: () => number;
   readonly hostActivity: HostActivity;
   readonly startHelper: StartTool | undefined;
   readonly http: HttpClient;
@@ -42,6 +44,10 @@ export interface ThisMachine {
   readonly routes: readonly Route[];
   /** Null while the agent is switched off. */
   setMode(wish: AgentWish): Promise<void> | null;
+  /** Frees the memory for so many minutes, or until told; null while the agent is switched off. */
+  free(forMin: number | null): Promise<void> | null;
+  /** Whether an engine of this machine at that origin is to get no requests now. */
+  holdsBack(origin: string): boolean;
   /** As last read. */
   gpus(): readonly GpuFigures[];
   /** Null while the agent is switched off. */
@@ -56,9 +62,13 @@ export interface ThisMachine {
   resumed(): void;
 }
 
+const RULE_SETTINGS = [...OWNER_RULE_KEYS, 'freeMemory', 'idleUnloadMin'] as const;
+
 const SWITCHED_OFF: ThisMachine = {
   routes: agentRoutes(null),
   setMode: () => null,
+  free: () => null,
+  holdsBack: () => false,
   gpus: () => [],
   view: () => null,
   ports: () => [],
@@ -86,18 +96,21 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     enrollToken: given.enrollToken,
     settings() {
       const { agent: own, gateway } = config();
-      const { heartbeatMs, region } = own;
+      const { heartbeatMs, region, freeMemory, idleUnloadMin } = own;
       const { allowedHosts, maxBodyBytes, maxBodiesInFlightBytes } = gateway;
       const limits = { maxBodyBytes, maxBodiesInFlightBytes };
-      return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesIn(own) };
+      const memory = { freeMemory, idleUnloadMin };
+      return { heartbeatMs, region, allowedHosts, ...limits, ...memory, rules: rulesIn(own) };
     },
-    heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isFixed(`agent.${rule}`)),
+    heldRules: RULE_SETTINGS.filter((rule) => deps.isFixed(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
   agent.subscribe(deps.changed);
   return {
     routes: agentRoutes({ ...agent, join: (line) => joinReachably(agent, deps, line) }),
     setMode: (wish) => agent.setMode(wish),
+    free: (forMin) => agent.free(forMin),
+    holdsBack: (origin) => agent.holdsBack(origin),
     gpus: () => agent.gpus(),
     view: () => agent.view(),
     ports: () => agent.ports(),

@@ -82,10 +82,14 @@ export interface Host {
   /** The owner's mode of this machine; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
   setMachine(wish: AgentWish): Promise<void>;
+  /** Frees this machine's memory for so many minutes; null: until told. */
+  freeMachine(forMin: number | null): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   controlLink(): string;
   /** Seals saved secrets with this box; null saves them unencrypted. */
   keepSecretsIn(box: SecretBox | null): ChangeResult;
+  /** Something has changed at an upstream: it is checked now. */
+  checkNow(id: UpstreamId): void;
   /** Tells the window that something outside the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
@@ -125,6 +129,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
+    directInFlight: () =>
+      engine.target() === null ? 0 : gateway.traffic('local').concurrentRequests,
     isFixed: (path) => loaded.sources.get(path) === 'env',
     hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
     startHelper: edges.startHelper,
@@ -149,6 +155,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
+    emptied: (id) => gateway.providerEmptied(id),
+    proved: (id) => gateway.providerProved(id),
     removed: (id) => gateway.providerRemoved(id),
   });
   const gateway: Gateway = createGateway({
@@ -156,7 +164,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     keys,
     tracing: edges.tracing ?? NO_TRACING,
     settings: config,
-    ...localOf(engine, () => providers.pick()),
+    ...localOf(engine, () => providers.pick(), machine),
     providers: providers.forGateway,
     others: pool?.others ?? NO_OTHERS,
     gpus: () => machine.gpus(),
@@ -193,6 +201,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     subscribe: (listener) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),
     controlLink: () => gateway.controlLink(),
+    checkNow: (id) => gateway.checkNow(id),
     changed,
     resumed: () => wakeUp(http, [gateway, providers, machine]),
   };
@@ -206,11 +215,15 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
 function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
+  machine: Pick<ThisMachine, 'holdsBack'>,
 ): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
   return {
     pickLocal() {
       const target = engine.target();
-      return target === null ? pick() : { kind: 'target', target };
+      if (target === null) return pick();
+      // A request would load again what its owner has unloaded.
+      if (machine.holdsBack(target.baseAddress.origin)) return { kind: 'none', reason: 'paused' };
+      return { kind: 'target', target };
     },
     identifyLocal: (failedAt) => engine.identified(failedAt),
     localUsed: (model) => engine.used(model),
@@ -275,7 +288,13 @@ function trayControls(
   gateway: Gateway,
 ): Pick<
   Host,
-  'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit' | 'keepSecretsIn'
+  | 'setWarmup'
+  | 'setForceZero'
+  | 'machine'
+  | 'setMachine'
+  | 'freeMachine'
+  | 'resetCircuit'
+  | 'keepSecretsIn'
 > {
   const changeOf = (patched: Patched): ChangeResult =>
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
@@ -287,6 +306,9 @@ function trayControls(
     machine: () => machine.view()?.owner.mode ?? null,
     async setMachine(wish) {
       await machine.setMode(wish);
+    },
+    async freeMachine(forMin) {
+      await machine.free(forMin);
     },
     resetCircuit: (id) => gateway.resetCircuit(id),
   };

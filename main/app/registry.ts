@@ -20,7 +20,7 @@ import type { AttachedPool } from '../pool/pool.ts';
 import type { Store } from '../registry/store/store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
-import type { VerifierNews } from '../registry/verifier-port.ts';
+import type { VerifierHost, VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
 
 export interface ProvidersDeps {
@@ -42,6 +42,10 @@ export interface ProvidersDeps {
   readonly enrolled: (id: string) => void;
   /** The agent reports that its engine is healthy again, or came back online with a healthy one. */
   readonly recovered: (id: string) => void;
+  /** The engine has lost what it had read. */
+  readonly emptied: (id: string) => void;
+  /** A machine has answered the completion of its verification. */
+  readonly proved: (id: string) => void;
   readonly removed: (id: string) => void;
 }
 
@@ -74,6 +78,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       providerChanged(id, news) {
         if (news.enrolled) deps.enrolled(id);
         if (hasRecovered(news, registry.get(id))) deps.recovered(id);
+        if (news.emptied) deps.emptied(id);
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
@@ -87,7 +92,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     changed: deps.changed,
   });
   const verifier: Verifier = createVerifier({
-    host: registry.verifierHost,
+    host: telling(registry.verifierHost, deps.proved),
     clock,
     log,
     random,
@@ -120,6 +125,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
         ...registry.capacity(),
       }),
       isKnown: (id) => registry.get(id) !== null,
+      absence: () => registry.absence(),
+      proof: (id) => registry.proof(id),
       nameOf: (id) => registry.nameOf(id),
       routed: (id, result) => verifier.routed(id, result),
     },
@@ -142,6 +149,20 @@ export function createProviders(deps: ProvidersDeps): Providers {
       await verifier.stop();
       await registry.stop();
       if (opened.kind === 'open') await opened.store.close();
+    },
+  };
+}
+
+/** The verifier's host, which also tells of each run whose completion was answered. */
+function telling(host: VerifierHost, proved: ProvidersDeps['proved']): VerifierHost {
+  return {
+    ...host,
+    async verificationDone(id, materialChanges, verification, turn) {
+      const recorded = await host.verificationDone(id, materialChanges, verification, turn);
+      const { state, lastCheckAt, lastInferenceAt } = verification;
+      const isProved = state === 'verified' && lastInferenceAt === lastCheckAt;
+      if (isProved && recorded.kind !== 'outdated') proved(id);
+      return recorded;
     },
   };
 }

@@ -1,73 +1,89 @@
 import { z } from 'zod';
+import type { Condition, Judgement } from '#shared/condition.ts';
+import { troubleIn, verdictText } from '#shared/condition-words.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { isObject } from '#shared/objects.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { AGENT, stateLine } from './owner-commands.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
 const REPORT = z.looseObject({
-  ok: z.boolean(),
   forceZero: z.boolean(),
   local: z.looseObject({
-    health: z.string(),
     verified_count: z.number(),
     pending_count: z.number(),
     failed_count: z.number(),
   }),
   upstreams: z.array(
     z.looseObject({
-      id: z.string(),
+      id: z.enum(UPSTREAM_IDS),
+      label: z.string(),
       baseUrl: z.string().nullable(),
       model: z.string(),
-      healthy: z.boolean(),
-      circuit: z.looseObject({
-        open: z.boolean(),
-        cooldownRemainingMs: z.number(),
-        lastError: z.string().nullable(),
-      }),
-      skips: z.array(z.looseObject({ reason: z.string(), until: z.string() })),
+      circuit: z.looseObject({ lastError: z.string().nullable() }),
     }),
   ),
-  stats: z.looseObject({ totalRequests: z.number(), fallbackCount: z.number() }),
+  stats: z.looseObject({ totalRequests: z.number() }),
 });
 
-type Report = z.infer<typeof REPORT>;
+/** The live snapshot: what the window shows, too. */
+const SNAPSHOT = z.looseObject({
+  status: REPORT,
+  judgement: z.custom<Judgement>((value) => isObject(value) && isObject(value['conditions'])),
+  outcomes: z.looseObject({
+    ended: z.looseObject({ 'fell-back': z.number(), failed: z.number() }),
+  }),
+});
+
+type Snapshot = z.infer<typeof SNAPSHOT>;
+type Upstream = Snapshot['status']['upstreams'][number];
 
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
 export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'status', answer: REPORT });
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'snapshot', answer: SNAPSHOT });
   if (asked.kind === 'failed') return asked;
-  const { url, body: report } = asked;
+  const { url, body } = asked;
   const agentAsked = await ask(dataDirectory, { method: 'GET', path: 'agent', answer: AGENT });
   // The route answers 409 while the agent is switched off.
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
-  const data = { url, baseUrl: `${url}/v1`, status: report, agent };
-  return answer(data, statusText(data, paint), report.ok ? EXIT.done : EXIT.failed);
+  const { status: report, judgement, outcomes } = body;
+  const data = { url, baseUrl: `${url}/v1`, status: report, judgement, outcomes, agent };
+  const isServing = judgement.verdict.kind === 'serving' || judgement.verdict.kind === 'untested';
+  return answer(data, statusText(data, paint), isServing ? EXIT.done : EXIT.failed);
 }
 
-interface Status {
+interface Status extends Pick<Snapshot, 'status' | 'judgement' | 'outcomes'> {
   readonly url: string;
   readonly baseUrl: string;
-  readonly status: Report;
   /** Null while the agent is switched off. */
   readonly agent: z.infer<typeof AGENT> | null;
 }
 
-function statusText({ url, baseUrl, status: report, agent }: Status, color: Paint): string {
-  const { totalRequests, fallbackCount } = report.stats;
-  const width = Math.max(...report.upstreams.map(({ id }) => id.length));
+function statusText(shown: Status, color: Paint): string {
+  const { url, baseUrl, status: report, judgement, outcomes, agent } = shown;
+  const { totalRequests } = report.stats;
+  const { failed, 'fell-back': fellBack } = outcomes.ended;
+  const width = Math.max(...report.upstreams.map(({ label }) => label.length));
+  const idWidth = Math.max(...UPSTREAM_IDS.map((id) => id.length));
   const rows = report.upstreams.map((upstream) => {
-    const { style, text } = statusLineOf(upstream, report);
-    return `  ${upstream.id.padEnd(width)}  ${color(style, text)}`;
+    const { style, text } = lineOf(upstream, shown);
+    const name = upstream.label.padEnd(width);
+    return `  ${name}  ${color('dim', upstream.id.padEnd(idWidth))}  ${color(style, text)}`;
   });
+  const nameOf = (id: Upstream['id']) =>
+    report.upstreams.find((upstream) => upstream.id === id)?.label ?? id;
+  const isServing = judgement.verdict.kind === 'serving' || judgement.verdict.kind === 'untested';
   return [
-    `${report.ok ? color('green', 'Ready') : color('red', 'Nothing can serve now')} at ${url}`,
+    `${color(isServing ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
+    `Window: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
     '',
     ...rows,
     '',
     `This machine: ${agent === null ? 'its agent is switched off.' : stateLine(agent)}`,
-    `Requests: ${totalRequests}, of which ${fallbackCount} fell back.`,
-    ...(report.forceZero ? ['Zero-spend: only local is called.'] : []),
+    `Requests: ${totalRequests}, of which ${fellBack} fell back and ${failed} failed.`,
+    ...(report.forceZero ? ['Local only: nothing that costs money is called.'] : []),
   ].join('\n');
 }
 
@@ -76,28 +92,42 @@ interface StatusLine {
   readonly text: string;
 }
 
-function statusLineOf(upstream: Report['upstreams'][number], report: Report): StatusLine {
-  const { id, baseUrl, circuit, skips, healthy, model } = upstream;
-  const [exclusion] = skips;
-  const isPool = id === 'local' && baseUrl === null;
-  if (circuit.open) {
-    const seconds = Math.ceil(circuit.cooldownRemainingMs / 1000);
-    const why = circuit.lastError === null ? '' : `: ${circuit.lastError}`;
-    return { style: 'red', text: `skipped for ${seconds} s${why}` };
-  }
-  if (exclusion !== undefined) {
-    return { style: 'yellow', text: `skipped until ${exclusion.until}: ${exclusion.reason}` };
-  }
-  if (isPool) return poolLine(report);
-  if (baseUrl === null) return { style: 'dim', text: 'not set up' };
-  if (!healthy) return { style: 'yellow', text: `cannot serve now  ${baseUrl}` };
-  return { style: 'green', text: ['ready', model, baseUrl].filter(Boolean).join('  ') };
+function lineOf(upstream: Upstream, { status: report, judgement }: Status): StatusLine {
+  const condition = judgement.conditions[upstream.id];
+  const trouble = troubleIn(condition);
+  const { verdict } = judgement;
+  const isServer = 'by' in verdict && verdict.by === upstream.id;
+  if (condition.kind === 'missing') return { style: 'dim', text: 'not set up' };
+  if (trouble !== null)
+    return { style: styleOf(condition), text: troubleText(upstream, trouble, condition) };
+  const place = upstream.baseUrl ?? poolText(report);
+  const state = condition.kind === 'untested' ? 'untested' : isServer ? 'serving' : 'standby';
+  const style = isServer && state === 'serving' ? 'green' : 'dim';
+  return { style, text: [state, upstream.model, place].filter(Boolean).join('  ') };
 }
 
-function poolLine({ local }: Report): StatusLine {
+function styleOf({ kind }: Condition): StatusLine['style'] {
+  return kind === 'skipped' || kind === 'zero-spend' || kind === 'probe' ? 'yellow' : 'red';
+}
+
+function troubleText({ circuit }: Upstream, trouble: string, condition: Condition): string {
+  const isFailing = ['cooling', 'probe', 'failing'].includes(condition.kind);
+  const why = isFailing && circuit.lastError !== null ? ` (${circuit.lastError})` : '';
+  const wait =
+    condition.kind === 'skipped' || condition.kind === 'cooling'
+      ? `, skipped for ${inWords(condition.remainingMs)}`
+      : '';
+  return trouble + wait + why;
+}
+
+function poolText({ local }: Snapshot['status']): string {
   const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
-  if (verified + pending + failures === 0) return { style: 'dim', text: 'no machine has joined' };
-  const text = `${verified} verified, ${pending} pending, ${failures} failed`;
-  if (local.health === 'ok') return { style: 'green', text: `ready  ${text}` };
-  return { style: 'yellow', text: `cannot serve now  ${text}` };
+  return `${verified} verified, ${pending} pending, ${failures} failed`;
+}
+
+function inWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -128,8 +128,31 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'resume',
-    summary: 'Take requests again, even while a rule pauses this machine.',
+    summary: 'Take requests again, even while a rule pauses this machine; ends "free".',
     run: (input) => setMode(input, 'on'),
+  },
+  {
+    name: 'free',
+    summary: 'Unload all models of this machine for other programs; others answer meanwhile.',
+    details:
+      'It ends with "resume", or after the time given with --for; what was loaded is then loaded again before requests return. Running requests may finish for 30 s. Exit code 1 if a model stays in memory.',
+    options: [
+      { name: 'for', value: 'time', summary: 'Such as 2h, 90m or 1h30m; until told without it.' },
+    ],
+    run: async (input) => (await import('./memory-commands.ts')).free(input),
+  },
+  {
+    name: 'load',
+    summary: 'Load a model of this machine, once no request runs.',
+    arguments: [{ name: 'model' }],
+    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'load'),
+  },
+  {
+    name: 'unload',
+    summary: 'Unload a model of this machine, once no request runs.',
+    details: 'The next request for it loads it again; "free" keeps requests away.',
+    arguments: [{ name: 'model' }],
+    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'unload'),
   },
   {
     name: 'doctor',

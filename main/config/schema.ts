@@ -3,7 +3,7 @@ import { OTHER_REGISTRIES, POOL_SETTINGS } from './pool-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, oneOf, optional, setting, type Setting } from './setting-types.ts';
 
-/** How an upstream can be asked to continue a partial answer; docs/understand/routing.md#after-a-cut. */
+/** How an upstream can be asked to continue a partial answer; docs/reference/routing-rules.md#continuing-a-dropped-stream. */
 const PREFILL = oneOf({
   auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
   none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
@@ -127,7 +127,7 @@ const UPSTREAM_SETTINGS = {
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-/** docs/understand/routing.md#models. */
+/** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
   any: 'Another upstream answers with the model that it has.',
   same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
@@ -181,6 +181,15 @@ export const SETTINGS = {
       kinds.milliseconds,
       30_000,
       'Longest silence within an answer; then it counts as dropped.',
+    ),
+    affinity: setting(
+      'AFFINITY',
+      kinds.oneOf({
+        auto: 'A conversation stays with the machine that has read it, unless another one would answer sooner.',
+        off: 'Speed and load alone decide.',
+      }),
+      'auto',
+      'Whether a conversation returns to the machine that has its prompt in the cache.',
     ),
     healthChecks: setting(
       'HEALTH_CHECKS',
@@ -272,6 +281,17 @@ export const SETTINGS = {
       kinds.flag,
       false,
       'Take no requests until other programs have left the GPU alone for 30 s.',
+    ),
+    freeMemory: setting(
+      'AGENT_FREE_MEMORY',
+      kinds.flag,
+      false,
+      'Also unload all models while one of these rules holds, except for the one about heat.',
+    ),
+    idleUnloadMin: optional(
+      'AGENT_IDLE_UNLOAD_MIN',
+      kinds.minutes,
+      'Unload models that nobody has used for so many minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {

@@ -97,6 +97,14 @@ export const amount: Kind<number> = {
   allowed: 'a number from 0 to 1000000, such as 2.5',
 };
 
+/** A span that the owner types; a week is long enough. */
+export const minutes: Kind<number> = {
+  name: 'amount',
+  schema: z.number().positive().max(10_080),
+  fromText: asNumber,
+  allowed: 'a number of minutes above 0, up to 10080 (a week)',
+};
+
 export const ports: Kind<readonly number[]> = {
   name: 'ports',
   schema: z.array(port.schema).min(1).max(8),

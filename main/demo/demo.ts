@@ -34,7 +34,10 @@ export async function startDemo(place: DemoPlace, pace: DemoPace = PACE): Promis
     createDemoEngine(id, { isCold: id === 'ondemand', speaksChatOnly: id === 'local', pace }),
   );
   await Promise.all(engines.map((engine) => engine.start()));
-  const faults: Faults = createFaults(engines, () => host.changed());
+  const faults: Faults = createFaults(engines, (id) => {
+    host.changed();
+    host.checkNow(id);
+  });
   const parts: Parts = { engines, faults, dataDirectory: place.dataDirectory, pace };
   const { host, url, baseUrl } = await startHost(place.port, parts);
   return {
@@ -120,7 +123,7 @@ function demoEnvironment(
 export type Faults = ReturnType<typeof createFaults>;
 
 /** `changed` is called after each change. */
-function createFaults(engines: readonly DemoEngine[], changed: () => void) {
+function createFaults(engines: readonly DemoEngine[], changed: (id: UpstreamId) => void) {
   return {
     // There is one engine per id, which the type of fromEntries cannot express.
     view: () =>
@@ -130,7 +133,7 @@ function createFaults(engines: readonly DemoEngine[], changed: () => void) {
       >,
     async set(id: UpstreamId, fault: DemoFault) {
       await engines.find((engine) => engine.id === id)?.setFault(fault);
-      changed();
+      changed(id);
     },
   };
 }

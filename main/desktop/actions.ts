@@ -18,7 +18,7 @@ interface ActionDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
   readonly host: Pick<
     HostApi,
-    'controlLink' | 'setWarmup' | 'setForceZero' | 'setMachine' | 'resetCircuit'
+    'controlLink' | 'setWarmup' | 'setForceZero' | 'setMachine' | 'freeMachine' | 'resetCircuit'
   >;
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
@@ -71,6 +71,8 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
 
   const setMachine = (wish: AgentWish) =>
     change("The machine's mode was not changed", host.setMachine(wish));
+  const freeMachine = (forMin: number | null) =>
+    change("The machine's memory was not freed", host.freeMachine(forMin));
 
   const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
 
@@ -98,6 +100,8 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     pause: () => setMachine('paused'),
     drain: () => setMachine('drained'),
     resume: () => setMachine('on'),
+    free: () => freeMachine(null),
+    'free-two-hours': () => freeMachine(120),
     'toggle-warmup': () =>
       change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
     'toggle-zero-spend': () =>

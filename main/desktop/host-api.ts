@@ -24,6 +24,8 @@ export interface HostApi {
   setForceZero(enabled: boolean): Promise<ChangeResult>;
   machine(): MachineMode;
   setMachine(wish: AgentWish): Promise<void>;
+  /** Unloads its models for so many minutes; null: until it is resumed. */
+  freeMachine(forMin: number | null): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   /** Seals saved secrets with this box; null saves them unencrypted. */
   keepSecretsIn(box: SecretBox | null): ChangeResult;

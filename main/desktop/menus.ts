@@ -25,6 +25,8 @@ export type MenuAction =
   | 'pause'
   | 'drain'
   | 'resume'
+  | 'free'
+  | 'free-two-hours'
   | 'toggle-warmup'
   | 'toggle-zero-spend'
   | `reset ${UpstreamId}`
@@ -131,14 +133,23 @@ function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
     case 'leaving':
       return [];
     case 'on':
-      return [action('Pause this machine', 'pause'), action('Drain this machine', 'drain')];
+      return [
+        action('Pause this machine', 'pause'),
+        action('Drain this machine', 'drain'),
+        ...FREE,
+      ];
     case 'paused':
     case 'draining':
-      return [action('Resume this machine', 'resume')];
+      return [action('Resume this machine', 'resume'), ...FREE];
     default:
       return assertNever(machine, 'machine mode');
   }
 }
+
+const FREE: readonly MenuEntry[] = [
+  action('Free the GPU', 'free'),
+  action('Free the GPU for 2 hours', 'free-two-hours'),
+];
 
 /** For upstreams that are skipped until some time has passed or they are reset. */
 function resets({ status }: TrayFacts): readonly MenuEntry[] {
@@ -158,12 +169,10 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
   failed: ' (its last start failed)',
 };
 
-function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
+function warmupSwitch(facts: TrayFacts): MenuEntry {
+  const { status, app } = facts;
   const words = `Warm up the on-demand GPU automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
-  const configured = status.upstreams.some(
-    (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
-  );
-  if (configured) return toggle(words, 'toggle-warmup', app.warmupEnabled);
+  if (isConfigured('ondemand', facts)) return toggle(words, 'toggle-warmup', app.warmupEnabled);
   return toggle(`${words} (it is not configured)`, 'toggle-warmup', false, false);
 }
 

@@ -32,31 +32,32 @@ const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: 
   },
 };
 
-function refusals({ status }: TrayFacts): readonly Notice[] {
-  return status.upstreams.flatMap((upstream) =>
-    upstream.skips.flatMap(({ reason }): readonly Notice[] => {
-      const refusal = REFUSALS[reason];
-      if (refusal === undefined) return [];
-      return [
-        {
-          cause: `${reason} ${upstream.id}`,
-          title: `${displayName(upstream)} ${refusal.what}`,
-          body: refusal.body,
-          button: settingsOf(upstream),
-        },
-      ];
-    }),
-  );
+function refusals({ status, judgement }: TrayFacts): readonly Notice[] {
+  return status.upstreams.flatMap((upstream): readonly Notice[] => {
+    const condition = judgement.conditions[upstream.id];
+    if (condition.kind !== 'skipped' && condition.kind !== 'down') return [];
+    const refusal = REFUSALS[condition.reason];
+    if (refusal === undefined) return [];
+    return [
+      {
+        cause: `${condition.reason} ${upstream.id}`,
+        title: `${displayName(upstream)} ${refusal.what}`,
+        body: refusal.body,
+        button: settingsOf(upstream),
+      },
+    ];
+  });
 }
 
 const UNTIL = { day: 'until tomorrow', month: 'until next month' } as const;
 
 /** Leaves out budgets of 0: there the owner wants to spend nothing. */
-function budgets({ status }: TrayFacts): readonly Notice[] {
+function budgets(facts: TrayFacts): readonly Notice[] {
+  const { status } = facts;
   if (status.forceZero) return [];
   return status.upstreams.flatMap((upstream): readonly Notice[] => {
     const { id, budget } = upstream;
-    if (budget === undefined || budget.limit === 0 || !isConfigured(upstream, status)) return [];
+    if (budget === undefined || budget.limit === 0 || !isConfigured(id, facts)) return [];
     const { period, limit, spent } = budget;
     if (spent < WARNED_SHARE * limit) return [];
     const isSpent = spent >= limit;
@@ -78,13 +79,13 @@ const settingsOf = ({ id }: UpstreamReport): Notice['button'] => ({
   action: `configure ${id}`,
 });
 
-/** Every permitted upstream is down, and not because the owner paused this machine. */
+/** Nothing can answer, and not because the owner paused this machine or only wants to spend nothing. */
 function outage(facts: TrayFacts): readonly Notice[] {
-  const { status } = facts;
-  const permitted = status.upstreams.filter(
-    (upstream) => isConfigured(upstream, status) && (upstream.id === 'local' || !status.forceZero),
+  const { verdict, conditions } = facts.judgement;
+  const permitted = Object.values(conditions).filter(
+    ({ kind }) => kind !== 'missing' && kind !== 'zero-spend',
   );
-  if (status.ok || permitted.length === 0 || haltedBy(facts) !== null) return [];
+  if (verdict.kind !== 'stuck' || permitted.length === 0 || haltedBy(facts) !== null) return [];
   const body = 'No upstream can answer, so apps get errors.';
   return [{ cause: 'outage', title: 'Nothing serves', body, button: OPEN_WINDOW }];
 }

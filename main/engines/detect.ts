@@ -5,6 +5,7 @@ import type { EngineDetail, EngineKind } from './adapters/engine-view.ts';
 import { jan } from './adapters/jan.ts';
 import { koboldCpp } from './adapters/koboldcpp.ts';
 import { llamaCpp } from './adapters/llama-cpp.ts';
+import { llamaSwap } from './adapters/llama-swap.ts';
 import { lmStudio } from './adapters/lm-studio.ts';
 import { mlx } from './adapters/mlx.ts';
 import { ollama } from './adapters/ollama.ts';
@@ -27,6 +28,7 @@ const ENGINES: readonly Engine[] = [
   ollama,
   lmStudio,
   dockerModelRunner,
+  llamaSwap,
   llamaCpp,
   tgi,
   jan,

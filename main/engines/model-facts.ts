@@ -26,6 +26,7 @@ export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {
     tools: said.tools ?? null,
     context_length: lengthOf(said.context_length),
     size_bytes: said.size_bytes ?? null,
+    ...(said.vram_bytes === undefined ? {} : { vram_bytes: said.vram_bytes }),
   };
 }
 

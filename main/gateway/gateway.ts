@@ -1,4 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
+import type { NoProviderCause } from '#shared/condition.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -45,17 +46,19 @@ import { providerTraffic, type ProviderTraffic, type StatsView } from './monitor
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
 import { createEngineActivity } from './routing/hung-engines.ts';
+import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appHandlers, requestHandlers } from './api/app-handlers.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
-import type { Sightings } from './monitoring/sightings.ts';
+import type { Proof, Sightings } from './monitoring/sightings.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createWindows, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -100,6 +103,10 @@ export interface GatewayProviders {
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
+  /** Why no machine serves; null if none is expected to. */
+  readonly absence: () => NoProviderCause | null;
+  /** What the verifications of a machine have shown. */
+  readonly proof: (id: string) => Proof | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   /** Called with the results of calls to providers. */
@@ -123,6 +130,8 @@ export interface Gateway extends ChangeHandlers {
   askForModels(): void;
   /** The machine has woken from sleep. */
   resumed(): void;
+  /** Something has changed at an upstream: it is checked now instead of in its turn. */
+  checkNow(id: UpstreamId): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
   readonly feed: LiveFeed;
@@ -151,6 +160,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
+    absence: deps.providers.absence,
     nameOf: deps.providers.nameOf,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
@@ -161,7 +171,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const limits = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
-  const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
+  const { sightings, healthChecks, wedges, stopChecks } = createChecks(
+    { ...deps, proof: deps.providers.proof },
+    monitor,
+    remotes,
+  );
   const { sessions, browsers, identify } = accessOf({ ...deps, ...lifecycle });
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
@@ -211,13 +225,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     resumed: () => healthChecks.checkNow(),
+    checkNow(id) {
+      sightings.recheck(id);
+      healthChecks.checkNow();
+    },
     snapshot: () => feed.snapshot(),
     load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
+    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks }),
     start() {
       healthChecks.start();
       others.start(stats);
@@ -289,7 +307,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
     keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
-    upstreams: upstreamHandlers({ ...deps, ...parts }),
+    upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
     requests: requestHandlers(monitor),
     install: installHandlers({
       ...deps,
@@ -309,25 +327,33 @@ interface ChangeHandlers {
   providerChanged(id: string): void;
   /** A provider or its engine is available again: the next request may probe it at once. */
   providerRecovered(id: string): void;
+  /** A provider's engine has lost the prompts in its cache. */
+  providerEmptied(id: string): void;
+  /** A provider has answered the completion of its verification. */
+  providerProved(id: string): void;
   /** A provider was removed: everything known about it is discarded. */
   providerRemoved(id: string): void;
 }
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
-  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  { circuits, latencies, predictions, prefixes, stats, warmup }: Monitor,
   {
     prefills,
     support,
     adjustments,
+    windows,
     catalogue,
     sightings,
-  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments'> & {
+    healthChecks,
+  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
+    readonly healthChecks: HealthChecks;
   },
 ): ChangeHandlers {
   function forgetSupport(id: string): void {
+    windows.forget(id);
     support.forget(id);
     adjustments.forget(id);
   }
@@ -351,11 +377,16 @@ function changeHandlers(
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
+      sightings.recovered(id);
     },
+    providerEmptied: (id) => prefixes.forget(id),
+    providerProved: (id) => healthChecks.passed(id),
     providerRemoved(id) {
+      sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
+      prefixes.forget(id);
       forgetSupport(id);
     },
   };
@@ -367,22 +398,18 @@ interface Learnt {
   readonly support: EndpointSupport;
   readonly adjustments: Adjustments;
   readonly items: ItemMemory;
+  readonly windows: Windows;
 }
 
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-function createLearnt({
-  http,
-  clock,
-}: {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}): Learnt {
+function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>): Learnt {
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
+    windows: createWindows(clock, (cut) => log('warn', 'prompt_cut', { ...cut })),
   };
 }

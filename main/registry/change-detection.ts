@@ -13,6 +13,7 @@ export const NO_NEWS: VerifierNews = {
   material: false,
   engineHealth: false,
   rebooted: false,
+  emptied: false,
   returned: false,
   requested: false,
 };
@@ -25,7 +26,14 @@ export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): Veri
     material: isMaterial(before, now),
     engineHealth: before.record.engine_health.status !== now.record.engine_health.status,
     rebooted: now.record.uptime_s < before.record.uptime_s,
+    emptied: isEmptied(before.record, now.record),
   };
+}
+
+function isEmptied(before: AgentRecord, now: AgentRecord): boolean {
+  const hasGone = before.engine_health.status === 'ok' && now.engine_health.status !== 'ok';
+  const isUnloaded = before.current_model !== null && before.current_model !== now.current_model;
+  return now.uptime_s < before.uptime_s || hasGone || isUnloaded;
 }
 
 /** Whether the verifier has a reason to act. */

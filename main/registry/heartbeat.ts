@@ -122,6 +122,7 @@ export async function applyHeartbeat(
     verification,
   };
   entry.shown = clamped(kept);
+  entry.hasHadGpu ||= kept.gpu.count > 0;
   if (news.material) entry.materialChanges += 1;
   table.touch(entry);
   const changes: StoreChange[] = [

@@ -8,7 +8,12 @@ import {
 } from '#shared/provider.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
-import { type ProviderTable, type TableEntry, verificationStateOf } from './provider-table.ts';
+import {
+  isUnlisted,
+  type ProviderTable,
+  type TableEntry,
+  verificationStateOf,
+} from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
 import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 
@@ -52,7 +57,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
     const page: Piece[] = [];
     table.survey((entry, silentMs) => {
       const { shown: record } = entry;
-      if (record === null) return;
+      if (record === null || isUnlisted(entry)) return;
       const status = statusAt(record.status, silentMs);
       const state = verificationStateOf(entry);
       if (query.status !== null && query.status !== status) return;
@@ -85,8 +90,9 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
     /** The first ids of the default list. */
     ids(limit: number): readonly string[] {
       const ids: string[] = [];
-      table.survey(({ id, shown }, silentMs) => {
-        if (ids.length < limit && shown !== null && !isHidden(silentMs)) ids.push(id);
+      table.survey((entry, silentMs) => {
+        const isListed = entry.shown !== null && !isUnlisted(entry) && !isHidden(silentMs);
+        if (ids.length < limit && isListed) ids.push(entry.id);
       });
       return ids;
     },

@@ -26,6 +26,8 @@ export interface TableEntry {
   isVerifying: boolean;
   /** The agent of this process. */
   isOwn: boolean;
+  /** A heartbeat has reported a GPU; one that fails later does not make the machine one without GPU. */
+  hasHadGpu: boolean;
   /** Enrolments after the first, and changes after which it must be verified again. */
   materialChanges: number;
   /** The last status in the history; null before the first. */
@@ -51,6 +53,7 @@ export function entryOf(
     isAwaited: false,
     isVerifying: false,
     isOwn: false,
+    hasHadGpu: (stored.record?.gpu.count ?? 0) > 0,
     materialChanges: 0,
     notedStatus: null,
     version: 0,
@@ -74,12 +77,22 @@ export function verificationStateOf({ stored, isVerifying }: TableEntry): Verifi
 }
 
 /**
- * The agent of this process exists by default, so it is expected to serve only once it has a model, or an engine that
- * answers, even if only to request a key.
+ * The agent of this process exists by default: nobody has added it. Without a GPU it can never be verified, so it is
+ * neither listed nor counted.
  */
-export function isNotExpected({ shown, isOwn }: TableEntry): boolean {
+export function isUnlisted({ shown, isOwn, hasHadGpu }: TableEntry): boolean {
+  return isOwn && shown !== null && !hasHadGpu;
+}
+
+/**
+ * For the same reason, it is expected to serve only once it has a model, or an engine that answers, even if only to
+ * request a key.
+ */
+export function isNotExpected(entry: TableEntry): boolean {
+  const { shown, isOwn } = entry;
   if (!isOwn) return false;
-  return shown === null || (shown.models.length === 0 && shown.engine_health.code === 0);
+  if (shown === null || isUnlisted(entry)) return true;
+  return shown.models.length === 0 && shown.engine_health.code === 0;
 }
 
 /** All providers in memory, in the order of enrolment, and how long each has been silent. */

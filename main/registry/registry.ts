@@ -27,6 +27,7 @@ import { createSweeper, lastAliveAt } from './sweeper.ts';
 import {
   createProviderTable,
   entryOf,
+  isUnlisted,
   type ProviderTable,
   type TableEntry,
   type Target,
@@ -42,7 +43,14 @@ import {
   providerNotFound,
   unwritten,
 } from './responses.ts';
-import { causesIn, createCapacity, type ServingState, servingState } from './serving.ts';
+import {
+  absenceIn,
+  causesIn,
+  createCapacity,
+  proofOf,
+  type ServingState,
+  servingState,
+} from './serving.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
 import type { VerifierPort } from './verifier-port.ts';
@@ -147,6 +155,10 @@ export function createRegistry(deps: RegistryDeps) {
     targets: (): readonly Target[] => table.targets(),
     /** Whether any machine is expected to serve; without one, `local` is not configured. */
     servingState: (): ServingState => servingState(table),
+    /** Why none of the machines is used, for the window; null if none is expected to be. */
+    absence: () => absenceIn(table),
+    /** What the verifications of a machine have shown; null before the first. */
+    proof: (id: string) => proofOf(table.get(id)),
     /** Why none of the machines is used, for callers. */
     causes: (): string => causesIn(table),
     /** Rises with each change. */
@@ -171,7 +183,7 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
 function freshest(table: ProviderTable): string | null {
   let found: TableEntry | null = null;
   for (const entry of table.all()) {
-    if (entry.shown === null) continue;
+    if (entry.shown === null || isUnlisted(entry)) continue;
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
   return found?.id ?? null;

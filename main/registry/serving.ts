@@ -1,4 +1,6 @@
-import { CHECK_MISSING } from '#shared/checks.ts';
+import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
+import type { NoProviderCause } from '#shared/condition.ts';
+import type { Check } from '#shared/provider.ts';
 import { statusAt } from './liveness.ts';
 import {
   isNotExpected,
@@ -56,6 +58,60 @@ export function createCapacity(table: ProviderTable): () => Capacity {
     known = { key, capacity: { serving: targets.length, models: models.size, load } };
     return known.capacity;
   };
+}
+
+/** The nearer to serving, the earlier. */
+const NEARNESS = ['verifying', 'paused', 'engine', 'no-gpu', 'failed', 'silent'] as const;
+
+/** Why no machine serves: the cause of the one that is nearest to serving; null if none is expected to. */
+export function absenceIn(table: ProviderTable): NoProviderCause | null {
+  const found = new Set<NoProviderCause>();
+  table.survey((entry, silentMs) => {
+    if (!isNotExpected(entry)) found.add(absenceOf(entry, silentMs));
+  });
+  return NEARNESS.find((cause) => found.has(cause)) ?? null;
+}
+
+function absenceOf(entry: TableEntry, silentMs: number): NoProviderCause {
+  const { shown, stored } = entry;
+  // It has just been enrolled.
+  if (shown === null) return 'verifying';
+  switch (statusAt(shown.status, silentMs)) {
+    case 'offline':
+    case 'stale':
+      return 'silent';
+    case 'paused':
+    case 'draining':
+      return 'paused';
+    case 'degraded':
+      return 'engine';
+    default:
+      if (verificationStateOf(entry) !== 'failed') return 'verifying';
+      return lacksGpu(stored.verification.checks) ? 'no-gpu' : 'failed';
+  }
+}
+
+function lacksGpu(checks: readonly Check[]): boolean {
+  return checks.some(({ name, passed, error }) => {
+    return name === CHECKS.gpuCount && !passed && error !== CHECK_MISSING;
+  });
+}
+
+/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
+export interface Proof {
+  readonly checkedAt: number;
+  /** The last run failed. */
+  readonly hasFailed: boolean;
+  /** When a run's completion was last answered; null if none was. */
+  readonly completedAt: number | null;
+}
+
+/** Null before the first run. */
+export function proofOf(entry: TableEntry | undefined): Proof | null {
+  const verification = entry?.stored.verification;
+  if (verification === undefined || verification.lastCheckAt === null) return null;
+  const { failedRuns, lastCheckAt, lastInferenceAt } = verification;
+  return { checkedAt: lastCheckAt, hasFailed: failedRuns > 0, completedAt: lastInferenceAt };
 }
 
 /** More would make the error message too long. */

@@ -11,6 +11,8 @@ export interface VerifierNews {
   readonly engineHealth: boolean;
   /** Its uptime has decreased. */
   readonly rebooted: boolean;
+  /** Its engine has lost what it had read: it was gone, or has another model in memory or none; not checked for that. */
+  readonly emptied: boolean;
   /** It is back after being `stale` or `offline`, or this computer was asleep. */
   readonly returned: boolean;
   /** The owner requests a run now, with a test inference; a run in progress counts. */

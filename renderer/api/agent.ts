@@ -26,6 +26,11 @@ export function createAgent({ call, act }: Pick<Caller, 'call' | 'act'>) {
     /** The last answer; null before the first. */
     last: () => last,
     setMode: (wish: AgentWish) => act('/api/v1/agent/mode', jsonBody('POST', { wish })),
+    /** Frees the memory for so many minutes; null: until the owner resumes. */
+    free: (minutes: number | null) =>
+      act('/api/v1/agent/free', jsonBody('POST', minutes === null ? {} : { minutes })),
+    changeModel: (model: string, action: 'load' | 'unload') =>
+      act('/api/v1/agent/models', jsonBody('POST', { model, action })),
     /** Joins the gateway named in a line from its "Add a machine". */
     join: (line: string) => act('/api/v1/agent/join', jsonBody('POST', { line })),
     /** Runs the gateway's checks on the machine itself, which takes seconds. */

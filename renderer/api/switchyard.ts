@@ -1,3 +1,4 @@
+import type { AskedModels } from '#shared/asked-models.ts';
 import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
 import { createAccess } from './access.ts';
 import { createAgent } from './agent.ts';
@@ -69,6 +70,7 @@ export function connectSwitchyard(page: Window) {
       return problem;
     },
     requests: createRequests(caller),
+    readAskedModels: () => caller.call<AskedModels>('/api/v1/models/asked'),
     readHistory: (range: HistoryRange) =>
       caller.call<HistoryReport>(`/api/v1/history?range=${range}`),
   };

@@ -2,8 +2,9 @@ import { about } from './en/about.tsx';
 import { chat } from './en/chat.ts';
 import { history } from './en/history.tsx';
 import { joining } from './en/joining.tsx';
-import { palette } from './en/palette.ts';
+import { models } from './en/models.ts';
 import { overview } from './en/overview.tsx';
+import { palette } from './en/palette.ts';
 import { providers } from './en/providers.tsx';
 import * as reasons from './en/reasons.ts';
 import { attempts, requestDetails, requests, story } from './en/requests.tsx';
@@ -31,6 +32,7 @@ export const t = {
   joining,
   keys,
   machineStates,
+  models,
   overview,
   palette,
   providers,

@@ -24,7 +24,7 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
   };
 }
 
-/** A gateway in this process, for laws of a command alone. */
+/** A gateway in this process, for tests of a command alone. */
 async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
   const { dataDirectory: DATA_DIR } = await startOwned(settings);
   return { DATA_DIR, run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args) };
@@ -35,8 +35,8 @@ test('status says what can serve, and its exit code whether anything can', async
   const { run, host } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
   const { code, stdout, stderr } = await run('status');
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`Ready at http://127.0.0.1:${new URL(host.url).port}\n`);
-  expect(stdout).toMatch(/hosted_a +ready .*http:\/\/127\.0\.0\.1/);
+  expect(stdout).toContain(`Window: http://127.0.0.1:${new URL(host.url).port}\n`);
+  expect(stdout).toMatch(/hosted_a +untested .*http:\/\/127\.0\.0\.1/);
   expect(stdout).toMatch(/hosted_b +not set up/);
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
   expect(json).toMatchObject({ status: { ok: true }, agent: null });
@@ -44,7 +44,7 @@ test('status says what can serve, and its exit code whether anything can', async
   const { run: runEmpty } = await startInProcess();
   expect(await runEmpty('status')).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('Nothing can serve now'),
+    stdout: expect.stringContaining('Nothing is configured'),
   });
 });
 
@@ -128,12 +128,14 @@ test('reset closes a circuit; an id that is none is refused with the nearest', a
   const upstream = await startUpstream(error(500));
   const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
   await run('chat', 'Hello.');
-  expect((await run('status')).stdout).toMatch(/hosted_a +skipped for \d+ s/);
+  expect((await run('status')).stdout).toMatch(
+    /hosted_a +keeps failing, skipped for \d+ (s|min) \(http_500: /,
+  );
   expect(await run('reset', 'hosted_a')).toMatchObject({
     code: 0,
     stdout: 'hosted_a is called again.\n',
   });
-  expect((await run('status')).stdout).toMatch(/hosted_a +ready/);
+  expect((await run('status')).stdout).toMatch(/hosted_a +untested/);
   const { code, stderr } = await run('reset', 'hosted_aa');
   expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "hosted_a"?')]);
 });

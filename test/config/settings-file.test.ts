@@ -49,7 +49,7 @@ test('without a settings file nothing is set and nothing is warned of', () => {
   expect(readSettings(join(directory, 'not-there'), NOW)).toEqual(none);
 });
 
-test.each<[law: string, text: string, says: RegExp]>([
+test.each<[name: string, text: string, says: RegExp]>([
   ['empty', '', /not valid JSON/],
   ['half written', '{"circuit":{"failThreshold":7', /not valid JSON/],
   ['a list', '[]', /not an object/],
@@ -197,7 +197,7 @@ test('a setting changed in the window is in force at once and after a restart', 
   expect(again).toMatchObject({ config: { ondemand: { warmup: false } } });
 });
 
-const BAD: [law: string, tree: unknown, says: RegExp][] = [
+const BAD: [name: string, tree: unknown, says: RegExp][] = [
   ['held by the environment', { ondemand: { warmup: false } }, /SWITCHYARD_ONDEMAND_WARMUP/],
   ['of the wrong type', { circuit: { failThreshold: '7' } }, /failThreshold' must be a whole/],
   ['out of range', { circuit: { failThreshold: 0 } }, /from 1 to 1000000/],

@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   MODEL_ALIASES: [],
   MODEL_FALLBACK: 'any',
   IDLE_TIMEOUT_MS: 30000,
+  AFFINITY: 'auto',
   HEDGE: 'own',
   // The TTFT threshold, where it is not set.
   HEDGE_MS: null,
@@ -74,6 +75,8 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_NOT_ON_BATTERY: false,
   AGENT_MAX_GPU_TEMPERATURE_C: null,
   AGENT_YIELD_TO_OTHERS: false,
+  AGENT_FREE_MEMORY: false,
+  AGENT_IDLE_UNLOAD_MIN: null,
   CURRENCY: 'USD',
   DATABASE_URL: null,
   POOL_ADDRESSES: [],
@@ -124,7 +127,7 @@ test('the help lists every variable with its default and what it may be', () => 
   expect(lines.filter((line) => line.includes('SWITCHYARD_DATA_DIR'))).toHaveLength(1);
 });
 
-test.each<[law: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
+test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
   ['macOS', 'darwin', {}, join(homedir(), 'Library', 'Application Support', 'Switchyard')],
   ['Windows', 'win32', { APPDATA: '/roaming' }, join('/roaming', 'Switchyard')],
   ['Windows without APPDATA', 'win32', {}, join(homedir(), 'AppData', 'Roaming', 'Switchyard')],

@@ -91,7 +91,7 @@ const call = (args: string) => ({
 });
 const CALLED = chunk({}, 'tool_calls');
 
-const TOOL_CALLS: [law: string, script: Script][] = [
+const TOOL_CALLS: [name: string, script: Script][] = [
   [
     'in pieces',
     sse(
@@ -158,7 +158,7 @@ test("provider options that the SDK does not know reach the upstream as the call
   expect(upstream.calls[0]?.json['top_k']).toBe(40);
 });
 
-test.each<[law: string, script: Script, status: number, code: string, isRetryable: boolean]>([
+test.each<[name: string, script: Script, status: number, code: string, isRetryable: boolean]>([
   ['a bad request', error(400, 'no', 'bad_value'), 400, 'bad_value', false],
   ['an unknown model', error(404, 'no model', 'model_not_found'), 404, 'model_not_found', false],
   [

@@ -235,14 +235,17 @@ test('the feed says who serves next, and says it again once a rate limit is over
     error(429, 'slow down', null, { 'retry-after': '30' }),
   );
   const reader = await readFeed(gateway.url);
-  expect(asSnapshot(await reader.event(1)).next).toBe('hosted_a');
+  expect(asSnapshot(await reader.event(1)).judgement.verdict).toEqual({
+    kind: 'untested',
+    by: 'hosted_a',
+  });
   await chat(gateway.url);
   await turns(gateway);
   clock.advance(INTERVAL_MS);
-  expect(asDelta(await reader.event(2)).next).toBeNull();
+  expect(asDelta(await reader.event(2)).judgement?.verdict).toEqual({ kind: 'stuck', tries: null });
   upstream.script = answers('hi');
   clock.advance(30_000);
   await turns(gateway);
   clock.advance(INTERVAL_MS);
-  expect(asDelta(await reader.event(3)).next).toBe('hosted_a');
+  expect(asDelta(await reader.event(3)).judgement?.verdict).toMatchObject({ by: 'hosted_a' });
 });

@@ -53,7 +53,7 @@ const requestsTo = (gateway: TestGateway) => gateway.host.snapshot().status.stat
 const NO_MODEL = error(404, 'The model `m` does not exist', 'model_not_found');
 
 type Row = [
-  law: string,
+  name: string,
   script: Script,
   type: new (...args: never) => APIError,
   status: number,
@@ -174,7 +174,7 @@ test('a request over the limit is a 413 to the client', async () => {
 
 const A = chunk({ content: 'a' });
 
-test.each<[law: string, script: Script, code: string]>([
+test.each<[name: string, script: Script, code: string]>([
   ['an error object', sse(ROLE, A, 'data: {"error":{"message":"no"}}\n\n'), 'upstream_error'],
   ['a cut', cut(ROLE, A), 'upstream_bad_response'],
 ])('%s inside a stream throws in the client after what came before', async (_law, script, code) => {

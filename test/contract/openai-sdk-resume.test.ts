@@ -18,7 +18,7 @@ async function startClient(scripts: readonly Script[], settings: Record<string, 
   return new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'any', maxRetries: 0 });
 }
 
-test.each<[law: string, scripts: readonly Script[], more: object]>([
+test.each<[name: string, scripts: readonly Script[], more: object]>([
   ['that one other went on with', [cut(...begun('a', 3)), goesOn('b')], {}],
   ['that only the third went on with', [cut(...begun('a', 3)), rejectsPrefill, goesOn('c')], {}],
   ['that was given anew', [cut(...begun('a', 3)), sse(...told('b'))], { temperature: 0 }],

@@ -121,7 +121,7 @@ const whole = (id: string, city: string) => ({
 const CALLED = chunk({}, 'tool_calls');
 
 /** The same one call, as engines differ in sending it. */
-const TOOL_CALLS: [law: string, script: Script][] = [
+const TOOL_CALLS: [name: string, script: Script][] = [
   [
     'in pieces',
     sse(

@@ -45,7 +45,7 @@ function newerSchema(path: string): void {
   database.close();
 }
 
-test.each<[law: string, spoil: (path: string) => void, says: RegExp]>([
+test.each<[name: string, spoil: (path: string) => void, says: RegExp]>([
   ['is of a newer version', newerSchema, /newer/],
   ['is no file', (path) => mkdirSync(path), /registry\.db/],
 ])('a database that %s stops no request, and enrols nobody', async (_law, spoil, says) => {

@@ -40,7 +40,7 @@ function tokenOf({ dataDirectory }: TestGateway): string {
   return readControlToken(dataDirectory) ?? '';
 }
 
-const BAD: [law: string, headers: Record<string, string>, code: string][] = [
+const BAD: [name: string, headers: Record<string, string>, code: string][] = [
   ['no key', {}, 'missing_api_key'],
   ['a wrong key', bearer('gateway-key-0123456780'), 'invalid_api_key'],
   ['a wrong key of its own header', own('gateway-key-0123456780'), 'invalid_api_key'],

@@ -160,7 +160,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
   },
 );
 
-test.each<[law: string, headers: Record<string, string>]>([
+test.each<[name: string, headers: Record<string, string>]>([
   ['another site', { origin: 'https://evil.example' }],
   ['another port of this machine', { origin: 'http://localhost:3000' }],
   ['a sandboxed frame', { origin: 'null' }],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Sighting } from '#shared/live.ts';
+import type { Sighting } from '#shared/condition.ts';
+
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { createManualClock } from '../support/clock.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
+import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { expectError, postJson, send } from '../support/http.ts';
 import {
@@ -188,5 +189,51 @@ describe('the models of an upstream', () => {
     up.answerGet = ({ res }) => void res.writeHead(200).end('<html></html>');
     const page = expectError(await listed({ baseUrl: up.url }), 502, 'upstream_bad_response');
     expect(page).toMatch(/Check the base URL/);
+  });
+});
+
+describe('an upstream that is skipped although it is sound again', () => {
+  /** It refused a key once, and failed until its circuit opened. */
+  async function startOut() {
+    const up = await startUpstream(error(401, 'Incorrect API key provided'));
+    const gateway = await startControlled({ ...at({ hosted_a: up.url }), ...HOSTED });
+    expect((await chat(gateway.url)).status).toBe(502);
+    const skips = async () =>
+      (await gateway.status()).upstreams[1]?.skips.map((each) => each.reason);
+    expect(await skips()).toEqual(['credentials']);
+    up.script = answers('hi');
+    return { gateway, skips };
+  }
+
+  test('is called again after a test that it has passed', async () => {
+    const { gateway, skips } = await startOut();
+    const answer = await gateway.post('upstreams/hosted_a/test');
+    expect(JSON.parse(answer.text)).toMatchObject({ ok: true });
+    expect(await skips()).toEqual([]);
+    expect(gateway.host.snapshot().judgement).toMatchObject({
+      verdict: { kind: 'serving', by: 'hosted_a' },
+      conditions: { hosted_a: { kind: 'closed' } },
+    });
+    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+  });
+
+  test.each([
+    ['its label', { label: 'Groq' }],
+    ['its time-out', { timeoutMs: 29_000 }],
+  ])('is called again after its owner has saved %s', async (_what, settings) => {
+    const { gateway, skips } = await startOut();
+    await gateway.set({ hosted_a: settings });
+    expect(await skips()).toEqual([]);
+    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+  });
+
+  test('stays skipped after a test that it fails, and after another upstream is saved', async () => {
+    const up = await startUpstream(error(401, 'Incorrect API key provided'));
+    const gateway = await startControlled({ ...at({ hosted_a: up.url }), ...HOSTED });
+    await chat(gateway.url);
+    await gateway.post('upstreams/hosted_a/test');
+    await gateway.set({ hosted_b: { timeoutMs: 29_000 } });
+    expect((await gateway.status()).upstreams[1]?.skips).toHaveLength(1);
+    expect(gateway.host.snapshot().judgement.verdict).toEqual({ kind: 'stuck', tries: null });
   });
 });

@@ -1,6 +1,7 @@
 import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { LiveEvent, LiveSnapshot, Sighting } from '#shared/live.ts';
+import type { Sighting } from '#shared/condition.ts';
+import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
 import type { HostApi } from '../../main/desktop/host-api.ts';
 import type { ChangeResult } from '#shared/settings.ts';
@@ -175,6 +176,11 @@ export function createFakeHost(
     setMachine(wish) {
       calls.push(`machine ${wish}`);
       scene = { ...scene, machine: wish === 'drained' ? 'draining' : wish };
+      return Promise.resolve();
+    },
+    freeMachine(forMin) {
+      calls.push(`free ${forMin ?? 'until told'}`);
+      scene = { ...scene, machine: 'paused' };
       return Promise.resolve();
     },
     keepSecretsIn(box) {

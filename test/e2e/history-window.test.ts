@@ -27,7 +27,7 @@ function directoryWith(increments: readonly Increment[]): string {
   const dataDirectory = temporaryDirectory();
   const opened = openUsageDatabase(join(dataDirectory, 'usage.db'), Date.now());
   if (opened.kind === 'unusable') throw new Error(opened.message);
-  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [] });
+  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [], asked: [] });
   opened.db.close();
   return dataDirectory;
 }

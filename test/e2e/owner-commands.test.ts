@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { stateLine } from '../../main/cli/owner-commands.ts';
+import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { runCli } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
@@ -106,3 +107,36 @@ test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdl
     );
   },
 );
+
+test('free, load and unload change the memory of an engine, and resume brings it back', async () => {
+  const { ollama = () => null } = SCRIPTS;
+  const engine = await startScripted(ollama, ['small']);
+  const { run, owner } = await startOwned({ ENGINE_URL: engine.url });
+  await expect.poll(async () => (await run('load', 'large'))[0], { timeout: 20_000 }).toBe(0);
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+  expect(await run('unload', 'small')).toEqual(done('small: unloaded.'));
+  expect(await run('load', 'huge')).toEqual(
+    refused(/^No engine of this machine offers "huge"\. Here are: small, large\.\n$/),
+  );
+  const [code, text] = await run('free', '--for', '1h30m');
+  expect([code, text]).toEqual([0, expect.stringMatching(/^freed until .*Unloaded: large\. /)]);
+  expect([...engine.loaded]).toEqual([]);
+  expect(await owner()).toMatchObject({ mode: 'paused', freed: { untilMs: expect.any(Number) } });
+  expect(await run('free', '--for', 'ever')).toEqual([
+    2,
+    '',
+    expect.stringMatching(/^"ever" is not a time/),
+  ]);
+  expect((await run('resume'))[1]).toMatch(/^(on|paused): /);
+  await expect.poll(async () => (await owner()).mode, { timeout: 20_000 }).toBe('on');
+  expect([...engine.loaded]).toEqual(['large']);
+});
+
+test('memory that cannot be freed is told with exit code 1', async () => {
+  const { mlx = () => null } = SCRIPTS;
+  const headers = { server: 'BaseHTTP/0.6 Python/3.12.7' };
+  const engine = await startScripted(mlx, ['small'], headers);
+  const { run } = await startOwned({ ENGINE_URL: engine.url });
+  const [code, text] = await run('free');
+  expect([code, text]).toEqual([1, expect.stringMatching(/memory is still taken: mlx at /)]);
+});

@@ -5,7 +5,15 @@ import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { layoutFaults } from '../support/layout.ts';
 import { openPage } from '../support/page.ts';
 
-const PAGES = ['#/', '#/chat', '#/providers', '#/requests', '#/history', '#/settings/hosted_a'];
+const PAGES = [
+  '#/',
+  '#/chat',
+  '#/providers',
+  '#/requests',
+  '#/models',
+  '#/history',
+  '#/settings/hosted_a',
+];
 
 /** The last one is what a window of 1280 × 800 has at a zoom of 200 %. */
 const SIZES = [
@@ -82,7 +90,7 @@ test('each page has its number as a key, the question mark lists them, and one l
     .getByRole('navigation', { name: 'Pages' })
     .getByRole('link')
     .allInnerTexts();
-  expect(names).toHaveLength(6);
+  expect(names).toHaveLength(7);
   for (const [index, name] of names.entries()) {
     await page.keyboard.press('?');
     const sheet = page.getByRole('dialog', { name: 'Keyboard' });

@@ -11,6 +11,7 @@ import { writeModel, type ModelText } from './model.ts';
 export interface Llama {
   readonly url: string;
   readonly port: number;
+  readonly pid: number;
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
   /** Resolves once it has ended. */
   readonly ended: Promise<void>;
@@ -46,11 +47,19 @@ export async function startLlamaRouter(
   server: string,
   texts: Readonly<Record<string, ModelText>>,
 ): Promise<string> {
+  return (await startLlamaRouterProcess(server, texts)).url;
+}
+
+/** The same, with a hand on its process. */
+export async function startLlamaRouterProcess(
+  server: string,
+  texts: Readonly<Record<string, ModelText>>,
+): Promise<Llama> {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
   for (const [name, text] of Object.entries(texts))
     await writeModel(join(directory, `${name}.gguf`), text);
   const started = { directory, port: 0, ready: /router mode/ };
-  return (await startServer(server, ['--models-dir', directory], started)).url;
+  return startServer(server, ['--models-dir', directory], started);
 }
 
 interface Starting {
@@ -84,7 +93,8 @@ function startServer(
       const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
       if (port === undefined || !ready.test(log)) return;
       const url = `http://127.0.0.1:${port}`;
-      resolve({ url, port: Number(port), signal: (signal) => void child.kill(signal), ended });
+      const { pid = 0 } = child;
+      resolve({ url, port: Number(port), pid, signal: (signal) => void child.kill(signal), ended });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

@@ -57,6 +57,15 @@ describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
         length === undefined ? [] : length,
       );
     await expect.poll(windows).not.toContain(32_768);
+    // Words of another language, each a token or more.
+    const long = { ...asked, messages: [{ role: 'user', content: ' ka'.repeat(3000) }] };
+    const refused = await postJson(`${router}/v1/chat/completions`, { ...long, model: 'gamma' });
+    expect(refused.text).toContain('exceed_context_size_error');
+    expect(await chat(url, long)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=context_length',
+    });
+    expect(hosted.calls).toHaveLength(1);
     await startCall(`${url}/v1/embeddings`, { model: 'a-nomic-embed-text', input: 'hi' }).answer;
     expect(await modelOf(asked)).toEqual(['local', 'gamma']);
   });

@@ -79,6 +79,7 @@ test('Ollama says what each model can, its size, and the window of those that ar
       tools: true,
       context_length: 4096,
       size_bytes: 2_620_788_260,
+      vram_bytes: 6_654_289_920,
     },
   });
   expect(engine.asked.filter((line) => line.startsWith('POST'))).toEqual([]);

@@ -36,18 +36,18 @@ function last(past: Parameters<typeof play>[0]): World | null {
 }
 
 test('encode and decode are the identity while the clocks agree', () => {
-  const law = fc.property(history, (past) => {
+  const property = fc.property(history, (past) => {
     const events = past.events.filter(({ kind }) => kind !== 'wall_jump');
     const world = last({ ...past, events });
     if (world === null) return;
     const { breaker, now } = world;
     check(isSame(lasting(decoded(breaker, now, now)), lasting(breaker)), world);
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
 test('whatever the clocks say, what is shown outlives a restart', () => {
-  const law = fc.property(history, fc.nat(1_000_000), (past, ticks) => {
+  const property = fc.property(history, fc.nat(1_000_000), (past, ticks) => {
     const world = last(past);
     if (world === null) return;
     const { breaker, now } = world;
@@ -56,12 +56,12 @@ test('whatever the clocks say, what is shown outlives a restart', () => {
     check(isSame(circuitReport(copy, elsewhere), circuitReport(breaker, now)), world);
     check(isSame(encodeBreaker(copy, elsewhere), encodeBreaker(breaker, now)), world);
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
 test('time down counts, and a clock set back meanwhile adds nothing', () => {
   const downMs = fc.integer({ min: -10_000_000, max: 10_000_000 });
-  const law = fc.property(history, downMs, fc.nat(1_000_000), (past, ms, ticks) => {
+  const property = fc.property(history, downMs, fc.nat(1_000_000), (past, ms, ticks) => {
     const world = last(past);
     if (world === null) return;
     const { breaker, now } = world;
@@ -73,7 +73,7 @@ test('time down counts, and a clock set back meanwhile adds nothing', () => {
     check(leftMs(copy, then) <= leftMs(breaker, now), { world, ms });
     check((copy.state.kind === 'closed') === (breaker.state.kind === 'closed'), { world, ms });
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
 /** Something saved with one part of it replaced by anything. */
@@ -128,7 +128,7 @@ test('what was saved is read', () => {
 
 test('anything else is read as nothing or as something that can be shown, without throwing', () => {
   const anything = fc.oneof(fc.anything(), tampered(SAVED_BREAKER), tampered(SAVED_SKIPS));
-  const law = fc.property(anything, (saved) => {
+  const property = fc.property(anything, (saved) => {
     const breaker = decodeBreaker(saved, NOW);
     if (breaker !== null) {
       const { cooldownRemainingMs } = circuitReport(breaker, NOW);
@@ -137,7 +137,7 @@ test('anything else is read as nothing or as something that can be shown, withou
     const skips = decodeExclusions(saved, NOW);
     check(skips === null || isSame(encodeExclusions(skips, NOW).version, 1), saved);
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
 test('a sample of the time to first content keeps its age', () => {

@@ -241,7 +241,7 @@ export function restarted(world: World, downMs: number): World {
   return { ...world, breaker, now, tickets: [], probe: null };
 }
 
-/** Throws with the step when a law is broken; vitest's `expect` is too slow for a million of them. */
+/** Throws with the step when a property is broken; vitest's `expect` is too slow for a million of them. */
 export function check(holds: boolean, step: unknown): void {
   if (!holds) throw new Error(`broken at ${JSON.stringify(step, null, 1)}`);
 }

@@ -98,7 +98,7 @@ const modelsOf = (skips: Exclusions): Exclusions =>
 const leftMs = ({ skips, now }: World): ReadonlyMap<string, number> =>
   new Map(skips.map((skip) => [keyOf(skip), remainingMs(skip.until, now)]));
 
-const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
+const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   'there is one skip per reason and model': ({ after: { skips } }) =>
     new Set(skips.map(keyOf)).size === skips.length,
 
@@ -162,13 +162,13 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-test.each(Object.entries(LAWS))('%s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('%s', (_, holds) => {
   const events = fc.array(event, { maxLength: 20, size: 'max' });
-  const law = fc.property(events, (past) => {
+  const property = fc.property(events, (past) => {
     const steps = play(past);
     for (const step of steps) check(holds(step), step);
   });
-  expect(() => fc.assert(law, { numRuns: 5000 })).not.toThrow();
+  expect(() => fc.assert(property, { numRuns: 5000 })).not.toThrow();
 });
 
 test('a caller that invents model names is held to the bound', () => {

@@ -38,7 +38,7 @@ const countsOf = ({ breaker: { health } }: World): readonly number[] => [
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Each is told every step of every history. */
-const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
+const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   'lifetime counts never fall': ({ before, after }) =>
     countsOf(after).every((count, index) => count >= (countsOf(before)[index] ?? 0)),
 
@@ -206,14 +206,14 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
 
 const RUNS = { numRuns: 5000 };
 
-test.each(Object.entries(LAWS))('%s', (_, holds) => {
-  const law = fc.property(history, (past) => {
+test.each(Object.entries(PROPERTIES))('%s', (_, holds) => {
+  const property = fc.property(history, (past) => {
     for (const step of play(past)) check(holds(step), step);
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
-/** Found by chance; each was a broken law once. */
+/** Found by chance; each broke a property once. */
 const REMEMBERED: readonly History[] = [
   {
     // The clock ends a cool-down early and is set back while the probe is out.
@@ -233,16 +233,16 @@ const REMEMBERED: readonly History[] = [
   },
 ];
 
-test.each(Object.entries(LAWS))('in remembered histories: %s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('in remembered histories: %s', (_, holds) => {
   const steps = REMEMBERED.flatMap((past) => play(past));
   expect(steps.filter((step) => !holds(step))).toEqual([]);
 });
 
 test('the same history gives the same state', () => {
-  const law = fc.property(history, (past) => {
+  const property = fc.property(history, (past) => {
     check(isSame(play(past).at(-1), play(past).at(-1)), past);
   });
-  expect(() => fc.assert(law, RUNS)).not.toThrow();
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
 const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {

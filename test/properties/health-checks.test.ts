@@ -113,7 +113,7 @@ async function live(
 const RUNS = { numRuns: 200 };
 
 test('property: an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
-  const law = fc.asyncProperty(outage, async (given) => {
+  const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, {
       fails: 'quickly',
       check: (isOut) => !isOut,
@@ -123,11 +123,11 @@ test('property: an upstream that fails quickly is used again within 16 s of bein
     const late = fates.filter(({ atMs }) => atMs >= wellMs + 16_000 + given.everyMs);
     expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
   });
-  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+  await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
 test('property: so it is where its checks always pass, and then it costs one quick probe in 15 s at most', async () => {
-  const law = fc.asyncProperty(outage, async (given) => {
+  const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, { fails: 'quickly', check: () => true, afterMs: 40_000 });
     const wellMs = given.fromMs + given.lastsMs;
     const late = fates.filter(({ atMs }) => atMs >= wellMs + 16_000 + given.everyMs);
@@ -138,11 +138,11 @@ test('property: so it is where its checks always pass, and then it costs one qui
       expect(atMs - (failed[n]?.atMs ?? 0)).toBeGreaterThanOrEqual(apart);
     }
   });
-  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+  await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
 test('property: one that hangs costs one dear probe for each doubling, however its checks go', async () => {
-  const law = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
+  const property = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
     const { dear, circuits, openedMs } = await live(given, {
       fails: 'silently',
       check: () => passesChecks,
@@ -160,11 +160,11 @@ test('property: one that hangs costs one dear probe for each doubling, however i
       expect(atMs - (probes[n] ?? 0)).toBeGreaterThanOrEqual(pauseMs * 0.9 - STEP_MS);
     }
   });
-  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+  await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
 test('property: one that hung and then failed its checks is used again within 16 s of being well', async () => {
-  const law = fc.asyncProperty(outage, async (given) => {
+  const property = fc.asyncProperty(outage, async (given) => {
     // Long enough for a check to have failed: a cool-down of 1 s has to double five times before there is one.
     const lasting = { ...given, lastsMs: given.lastsMs + 400_000 };
     const { fates } = await live(lasting, {
@@ -177,5 +177,5 @@ test('property: one that hung and then failed its checks is used again within 16
     const late = fates.filter(({ atMs }) => atMs >= wellMs + TIMEOUT_MS + 16_000 + given.everyMs);
     expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
   });
-  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+  await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);

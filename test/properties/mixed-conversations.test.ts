@@ -5,11 +5,11 @@ import { stories } from '../mixed/stories.ts';
 
 test('any upstream takes over a conversation at any turn, with all that was said, shown, called and found', async () => {
   const cast = await startCast();
-  const law = fc.asyncProperty(stories, async (story) => {
+  const property = fc.asyncProperty(stories, async (story) => {
     for (const { expected, ...turn } of await play(story, cast)) {
       expect(turn).toMatchObject({ status: 200, upstream: expected, lost: [], needless: [] });
       expect(turn.pairs).toEqual(turn.given);
     }
   });
-  await expect(fc.assert(law, { numRuns: 100 })).resolves.toBeUndefined();
+  await expect(fc.assert(property, { numRuns: 100 })).resolves.toBeUndefined();
 }, 300_000);

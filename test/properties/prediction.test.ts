@@ -36,14 +36,20 @@ const history = fc.array(reading, { maxLength: 300, size: 'max' });
 const anyBytes = fc.oneof(fc.nat(100_000), fc.double({ min: 0, max: 2 ** 30, noNaN: true }));
 
 test('a linear machine is known to a few percent after 20 to 200 first tokens', () => {
-  const law = fc.property(machine, count, seed, within, (given, samples, from, promptBytes) => {
-    const expectedMs = exactMs(given, promptBytes);
-    const prediction = predict(learned(firstTokens(given, samples, from)), promptBytes);
-    expect(Math.abs((prediction?.ttftMs ?? 0) - expectedMs)).toBeLessThan(OFF * expectedMs);
-    const prefillMs = given.msPerByte * promptBytes;
-    expect(Math.abs((prediction?.prefillMs ?? 0) - prefillMs)).toBeLessThan(OFF * expectedMs);
-  });
-  fc.assert(law, RUNS);
+  const property = fc.property(
+    machine,
+    count,
+    seed,
+    within,
+    (given, samples, from, promptBytes) => {
+      const expectedMs = exactMs(given, promptBytes);
+      const prediction = predict(learned(firstTokens(given, samples, from)), promptBytes);
+      expect(Math.abs((prediction?.ttftMs ?? 0) - expectedMs)).toBeLessThan(OFF * expectedMs);
+      const prefillMs = given.msPerByte * promptBytes;
+      expect(Math.abs((prediction?.prefillMs ?? 0) - prefillMs)).toBeLessThan(OFF * expectedMs);
+    },
+  );
+  fc.assert(property, RUNS);
 });
 
 test('of 10,000 first tokens fewer than one in twenty come before the earliest that was predicted', () => {
@@ -60,18 +66,18 @@ test('of 10,000 first tokens fewer than one in twenty come before the earliest t
 });
 
 test('an old rate is forgotten: 400 first tokens later a machine is what it is now', () => {
-  const law = fc.property(machine, machine, seed, within, (before, now, from, promptBytes) => {
+  const property = fc.property(machine, machine, seed, within, (before, now, from, promptBytes) => {
     const old = learned(firstTokens(before, 200, from));
     const record = learned(firstTokens(now, 400, from + 1), old);
     const nowMs = exactMs(now, promptBytes);
     const offMs = Math.abs((predict(record, promptBytes)?.ttftMs ?? 0) - nowMs);
     expect(offMs).toBeLessThan(OFF * nowMs);
   });
-  fc.assert(law, RUNS);
+  fc.assert(property, RUNS);
 });
 
 test('nothing is ever negative, endless or no number, and the parts are in order, whatever came', () => {
-  const law = fc.property(history, anyBytes, (tokens, promptBytes) => {
+  const property = fc.property(history, anyBytes, (tokens, promptBytes) => {
     const record = learned(tokens);
     for (const value of Object.values(record)) expect(Number.isFinite(value)).toBe(true);
     const prediction = predict(record, promptBytes);
@@ -85,16 +91,16 @@ test('nothing is ever negative, endless or no number, and the parts are in order
     expect(prefillMs).toBeLessThanOrEqual(ttftMs);
     expect(slowTtftMs(ttftMs, prediction)).toBeGreaterThanOrEqual(0);
   });
-  fc.assert(law, RUNS);
+  fc.assert(property, RUNS);
 });
 
 test('a longer prompt is never predicted to be sooner', () => {
-  const law = fc.property(history, anyBytes, anyBytes, (tokens, one, other) => {
+  const property = fc.property(history, anyBytes, anyBytes, (tokens, one, other) => {
     const record = learned(tokens);
     const [short, long] = [Math.min(one, other), Math.max(one, other)];
     expect(predict(record, long)?.ttftMs ?? 0).toBeGreaterThanOrEqual(
       predict(record, short)?.ttftMs ?? 0,
     );
   });
-  fc.assert(law, RUNS);
+  fc.assert(property, RUNS);
 });

@@ -76,10 +76,10 @@ async function compare(world: World, ids: ReadonlySet<UpstreamId>, actions: read
 }
 
 test('calls, reason, status, circuits and exclusions are those of the model, whatever happens', async () => {
-  const law = fc.asyncProperty(configured, history(30), async (ids, actions) => {
+  const property = fc.asyncProperty(configured, history(30), async (ids, actions) => {
     await compare(createMemoryWorld(ids), ids, actions);
   });
-  await expect(fc.assert(law, { numRuns: 1500 })).resolves.toBeUndefined();
+  await expect(fc.assert(property, { numRuns: 1500 })).resolves.toBeUndefined();
   // Fifteen hundred gateways: on a busy machine that takes its time.
 }, 300_000);
 
@@ -117,9 +117,9 @@ test('calls, reason, status, circuits and exclusions are those of the model over
   const everybody = new Set(UPSTREAM_IDS);
   // A port cannot be closed between two tries of one request.
   const playable = history(20).map((actions) => actions.map(withoutRefusedRetry));
-  const law = fc.asyncProperty(playable, async (actions) => {
+  const property = fc.asyncProperty(playable, async (actions) => {
     await compare(await createSocketWorld(), everybody, actions);
   });
-  await expect(fc.assert(law, { numRuns: 25 })).resolves.toBeUndefined();
+  await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
   // Twenty-five gateways with five upstreams each: on a busy machine that takes its time.
 }, 300_000);

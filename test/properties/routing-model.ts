@@ -14,7 +14,7 @@ import {
 } from './routing-table.ts';
 
 /*
- * The routing of a chat completion (docs/understand/routing.md) as a small program of its own: one request at a
+ * The routing of a chat completion (docs/reference/routing-rules.md) as a small program of its own: one request at a
  * time, a warm-up that is switched off, jitter at its middle. The real router is held against it.
  */
 
@@ -75,7 +75,7 @@ const LONGEST_COOLDOWN_MS = 600_000;
 /** How long a start that only requests have seen is believed. */
 const SEEN_WARMING_MS = 15_000;
 
-/** A gateway as docs/understand/routing.md describes it, with these upstreams configured. */
+/** A gateway as docs/reference/routing-rules.md describes it, with these upstreams configured. */
 export function createModel(configured: ReadonlySet<UpstreamId>) {
   let now = 0;
   let limits = FIRST_LIMITS;

@@ -14,6 +14,7 @@ import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
+import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
@@ -189,7 +190,12 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    absence: () => null,
+    sightings: () => ({
+      view: () => mapUpstreams(() => ({ kind: 'untested' })),
+      watched() {},
+      excluded() {},
+    }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
@@ -216,12 +222,14 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, warmup, logs, budgets, keyLimits } = monitor;
+    const { circuits, predictions, prefixes, warmup, logs, budgets, keyLimits } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
       circuits,
       predictions,
+      windows: createWindows(clock),
+      prefixes,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
       wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),

@@ -45,7 +45,6 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['the status', { status: 'paused' }],
   ['uptime', { uptime_s: 99_999 }],
   ['the order of the models', { models: ['llama-8b', 'qwen3-32b'] }],
-  ['which of the offered models is loaded', { current_model: 'llama-8b', engine_model: 'b.gguf' }],
   ['the agent version', { agent_version: '9.9.9' }],
 ])('%s is no news', (_what, change) => {
   expect(isNews(newsOf(heard(), heard(change)))).toBe(false);
@@ -53,14 +52,30 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
 
 test('another engine health is news, but not material', () => {
   const change = { engine_health: { status: 'loading', code: 503 } };
-  expect(newsOf(heard(), heard(change))).toEqual({ ...NO_NEWS, engineHealth: true });
+  expect(newsOf(heard(), heard(change))).toEqual({
+    ...NO_NEWS,
+    engineHealth: true,
+    emptied: true,
+  });
   const otherCode = { engine_health: { status: 'ok', code: 204 } };
   expect(isNews(newsOf(heard(), heard(otherCode)))).toBe(false);
 });
 
 test('an uptime that fell is a restart', () => {
-  expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual({ ...NO_NEWS, rebooted: true });
+  const news = { ...NO_NEWS, rebooted: true, emptied: true };
+  expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual(news);
 });
+
+test.each<[what: string, change: Partial<AgentRecord>]>([
+  ['another of the offered models', { current_model: 'llama-8b', engine_model: 'b.gguf' }],
+  ['none', { current_model: null }],
+])(
+  'an engine that has %s in memory has lost what it had read, and nothing else is news',
+  (_what, change) => {
+    expect(newsOf(heard(), heard(change))).toMatchObject({ rebooted: false, emptied: true });
+    expect(newsOf(heard({ current_model: null }), heard()).emptied).toBe(false);
+  },
+);
 
 test('another model leaves a machine where requests go, until the next look; another engine elsewhere does not', async () => {
   const { registry, join, beat, verify } = startRegistry();

@@ -1,4 +1,4 @@
-import type { AgentEngine, AgentView } from '#shared/agent.ts';
+import type { AgentEngine, AgentModel, AgentView } from '#shared/agent.ts';
 import { NOW } from './builders.ts';
 import { agentRecord } from '../support/agent-record.ts';
 
@@ -9,6 +9,22 @@ export function agentEngine(over: Partial<AgentEngine> = {}): AgentEngine {
     health: { status: 'ok', code: 200 },
     models: ['qwen3-32b'],
     currentModel: 'qwen3-32b',
+    ...over,
+  };
+}
+
+export function agentModel(over: Partial<AgentModel> = {}): AgentModel {
+  return {
+    id: 'qwen3-32b',
+    engine: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434',
+    use: 'chat',
+    loaded: true,
+    loadedAt: NOW - 3_600_000,
+    sizeBytes: null,
+    vramBytes: null,
+    contextLength: null,
+    canUnload: true,
     ...over,
   };
 }
@@ -31,6 +47,8 @@ export function agentView(over: Partial<AgentView> = {}): AgentView {
     registry: membership(),
     engine: agentEngine(),
     engines: [agentEngine()],
+    models: [agentModel()],
+    memory: { state: 'kept', toLoad: [], problem: null },
     record: agentRecord(),
     gpuReadings: ['memory 24564 MiB, busy 3 % (systeminformation)'],
     inFlight: 1,
@@ -50,8 +68,10 @@ export function owner(
     notOnBattery: false,
     maxGpuTemperatureC: null,
     yieldToOthers: false,
+    freeMemory: false,
+    idleUnloadMin: null,
   };
-  return { wish, mode, reasons, rules, heldRules: [], unjudgeable: [] };
+  return { wish, freed: null, mode, reasons, rules, heldRules: [], unjudgeable: [] };
 }
 
 export function membership(over: Partial<AgentView['registry']> = {}): AgentView['registry'] {

@@ -3,8 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { Host } from '../../main/app/app.ts';
 import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
+import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
+import { putCardOnPath } from '../support/two-hosts.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 /** A gateway whose own machine has an engine. */
@@ -116,6 +118,7 @@ test('an agent that is switched off is asked for once, also by whoever comes bac
 });
 
 test('the checks are run from this side and shown beside what the gateway sees', async () => {
+  putCardOnPath();
   const { host } = await startMachine();
   const page = await openProviders(host);
   const doctor = panelOf(page).getByRole('region', { name: 'Checks from both sides' });
@@ -142,7 +145,19 @@ test('whoever only reads cannot have the checks run', async () => {
   expect(await run.isDisabled()).toBe(true);
 });
 
+test('a machine without a GPU that nobody added is neither listed nor missed', async () => {
+  const { host } = await startMachine();
+  const page = await openProviders(host);
+  await panelOf(page).waitFor();
+  await expect.poll(() => host.machine()).toBe('on');
+  expect(await page.getByText('check failed', { exact: true }).count()).toBe(0);
+  const { judgement, providers, status } = host.snapshot();
+  expect(judgement.verdict).toEqual({ kind: 'bare' });
+  expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
+});
+
 test('the list calls a machine whose engine Local asks "used directly"', async () => {
+  putCardOnPath();
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
@@ -152,4 +167,25 @@ test('the list calls a machine whose engine Local asks "used directly"', async (
   await panelOf(page).getByRole('button', { name: 'Use it for Local' }).click();
   await row.getByText('used directly', { exact: true }).waitFor();
   expect(await row.getByText('check failed', { exact: true }).count()).toBe(0);
+});
+
+test('its owner loads a model, frees the memory and takes it back', async () => {
+  const { ollama = () => null } = SCRIPTS;
+  const engine = await startScripted(ollama, ['small']);
+  const host = await startWindowHost({ SWITCHYARD_ENGINE_URL: engine.url });
+  const page = await openProviders(host);
+  const panel = panelOf(page);
+  await panel.getByText('1 model not in memory').click();
+  await panel.getByRole('button', { name: 'Load large' }).click();
+  await panel.getByRole('button', { name: 'Unload large' }).waitFor();
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+  expect(await axeViolations(page)).toEqual([]);
+  await panel.getByRole('button', { name: 'Free it for 2 h' }).click();
+  await panel.getByText(/^Its memory is freed by you until \d/).waitFor();
+  await panel.getByText('“Resume” first loads small and large.').waitFor();
+  expect([...engine.loaded]).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
+  await panel.getByRole('button', { name: 'Resume this machine' }).click();
+  await panel.getByRole('button', { name: 'Drain this machine' }).waitFor();
+  expect([...engine.loaded]).toEqual(['small', 'large']);
 });

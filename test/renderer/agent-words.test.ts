@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
 import { agentWords, offWords } from '../../renderer/features/this-machine/agent-status-text.ts';
+import { NOW } from './builders.ts';
 import { agentEngine, agentView, judged, membership, owner } from './agent-builders.ts';
 import { agentRecord } from '../support/agent-record.ts';
 
-const OWNER = { isDirect: false, isOwner: true };
+const OWNER = { isDirect: false, isOwner: true, nowMs: NOW };
 const words = (over: Partial<AgentView>, bystander = OWNER) =>
   agentWords(agentView(over), bystander);
 const sick = (status: AgentEngine['health']['status'], code: number): Partial<AgentView> => ({
@@ -24,6 +25,19 @@ const STANDINGS: readonly (readonly [string, string, Partial<AgentView>])[] = [
   ['paused', 'grey', { owner: owner('drained', 'paused') }],
   ['draining', 'grey', { owner: owner('drained', 'draining') }],
   ['held back', 'grey', { owner: owner('on', 'paused', ['This machine runs on battery.']) }],
+  [
+    'memory freed',
+    'grey',
+    { owner: { ...owner('on', 'paused', ['Its owner has freed it.']), freed: { untilMs: null } } },
+  ],
+  [
+    'changing models',
+    'blue',
+    {
+      owner: owner('on', 'paused', ['Loads qwen3.']),
+      memory: { state: 'loading', toLoad: ['qwen3'], problem: null },
+    },
+  ],
   ['stopping', 'grey', { owner: owner('on', 'leaving') }],
   ['no engine', 'grey', { engine: null, engines: [] }],
   ['starting', 'blue', { engine: null, engines: [], uptimeS: 1 }],

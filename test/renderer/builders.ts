@@ -1,13 +1,7 @@
-import { nextUpstream } from '#shared/condition.ts';
+import { judge, type LocalStanding } from '#shared/condition.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type {
-  AppInfo,
-  AttemptRow,
-  LiveDelta,
-  LiveSnapshot,
-  RequestRow,
-  Sighting,
-} from '#shared/live.ts';
+import type { Sighting } from '#shared/condition.ts';
+import type { AppInfo, AttemptRow, LiveDelta, LiveSnapshot, RequestRow } from '#shared/live.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
 import { applyEvent, type LiveData } from '../../renderer/api/live-data.ts';
 
@@ -191,6 +185,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     circuitBefore: 'closed',
     circuitAfter: null,
     tokens: null,
+    cutAtTokens: null,
     ...over,
   };
 }
@@ -201,19 +196,36 @@ export const APP: AppInfo = {
   warmupEnabled: true,
 };
 
-export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
+interface SnapshotOver extends Partial<LiveSnapshot> {
+  /** What only the gateway knows; left out: what follows from the report. */
+  readonly local?: LocalStanding;
+  readonly probing?: readonly UpstreamId[];
+}
+
+export function snapshot({ local, probing = [], ...over }: SnapshotOver = {}): LiveSnapshot {
   const { status: report = status() } = over;
   const { sightings = sightingsOf(report) } = over;
+  const evidence = { status: report, sightings, probing: new Set(probing) };
   return {
     kind: 'snapshot',
     status: report,
     inFlight: perUpstream(0),
     sightings,
-    next: nextUpstream(report, sightings),
+    judgement: judge({ ...evidence, local: local ?? standingOf(report) }),
     requests: [],
     app: APP,
     ...over,
   };
+}
+
+/** Machines that are counted are expected to serve; why they do not, only the gateway knows. */
+function standingOf({ upstreams, local }: StatusReport): LocalStanding {
+  const report = upstreams.find(({ id }) => id === 'local');
+  const isThere = report?.healthy || report?.circuit.open || (report?.skips.length ?? 0) > 0;
+  if (isThere || typeof report?.baseUrl === 'string') return { kind: 'present', hindrance: null };
+  const { verified_count, pending_count, failed_count } = local;
+  const machines = verified_count + pending_count + failed_count;
+  return { kind: 'absent', cause: machines === 0 ? null : 'failed' };
 }
 
 export function delta(over: Partial<LiveDelta> = {}): LiveDelta {
@@ -229,7 +241,7 @@ function sightingsOf({ upstreams }: StatusReport): Record<UpstreamId, Sighting> 
 }
 
 /** What the page knows right after the snapshot. */
-export function live(over: Partial<LiveSnapshot> = {}): LiveData {
+export function live(over: SnapshotOver = {}): LiveData {
   const data = applyEvent(null, snapshot(over), NOW);
   if (!data) throw new Error('a snapshot always gives data');
   return data;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ChatEnd, type ChatEvent, createChat } from '../../renderer/api/chat.ts';
+import { attempt, request } from './builders.ts';
 import { routeText, turnFacts } from '../../renderer/features/chat/chat.tsx';
 import {
   messagesOf,
@@ -102,13 +103,22 @@ describe('a turn', () => {
   test('has a first token, and a rate over what came after it', () => {
     const usage: ChatEvent = { kind: 'usage', prompt: 5, completion: 41 };
     const done = withEnd(withEvent(begun, usage, 2200), { kind: 'done' }, 2200);
-    expect(turnFacts(done)).toEqual(['5 tokens in, 41 out', '40 tokens/s', 'first token 200 ms']);
+    expect(turnFacts(done)).toEqual(['5 tokens in, 41 out', '40 tokens/s']);
   });
 
   test('counts pieces where the upstream reports no usage, and gives no rate for an instant', () => {
     const done = withEnd(begun, { kind: 'stopped' }, 1201);
-    expect(turnFacts(done)).toEqual(['≈ 1 token', 'first token 200 ms']);
+    expect(turnFacts(done)).toEqual(['≈ 1 token']);
     expect(turnFacts(newTurn('hi', 0))).toEqual([]);
+  });
+
+  test('has the figures of its request once they are known, as every other page shows them', () => {
+    const lost = attempt({ startMs: 0, firstContentMs: 90, reason: 'outrun' });
+    const won = attempt({ startMs: 100, firstContentMs: 133 });
+    const tokens = { input: 6, output: 2, cached: 0, estimated: false };
+    const row = request('req_1', { attempts: [lost, won], tokens });
+    const done = withEnd(begun, { kind: 'done' }, 1201);
+    expect(turnFacts(done, row)).toEqual(['6 tokens in, 2 out', 'first token 33 ms']);
   });
 
   test('without an answer is not sent with the next question', () => {

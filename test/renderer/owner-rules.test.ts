@@ -93,7 +93,7 @@ test('a rule that the environment sets is shown as such and cannot be switched',
 test('whoever only reads sees the rules and cannot switch them', async () => {
   const host = await startMachine();
   const { rules } = await openRules(new URL(host.controlLink()).origin);
-  expect(await rules.getByRole('checkbox').count()).toBe(4);
+  expect(await rules.getByRole('checkbox').count()).toBe(6);
   for (const each of await rules.getByRole('checkbox').all()) {
     expect(await each.isDisabled()).toBe(true);
   }
@@ -101,14 +101,19 @@ test('whoever only reads sees the rules and cannot switch them', async () => {
 
 describe('the words of a rule', () => {
   test('are there for every rule of the agent and for no other, with a setting of its own', () => {
-    expect(RULE_ROWS.map(({ key }) => key)).toEqual(OWNER_RULE_KEYS);
+    expect(RULE_ROWS.map(({ key }) => key)).toEqual([
+      ...OWNER_RULE_KEYS,
+      // They go with rules, and can always be judged.
+      'freeMemory',
+      'idleUnloadMin',
+    ]);
     const paths = ENTRIES.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
     const config = SETTINGS.agent;
     for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
   });
 
-  test.each(RULE_ROWS)(
+  test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
     'of $key say that it has no effect only where it cannot be judged',
     (row) => {
       const { key } = row;

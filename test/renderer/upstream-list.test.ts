@@ -1,25 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Sighting } from '#shared/live.ts';
+import type { Sighting } from '#shared/condition.ts';
+
 import type { UpstreamReport } from '#shared/status.ts';
 import { headlineOf, isUnconfigured } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
-import { isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import { firstBack, isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
-import { provider as machine } from './provider-builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
 
-function line(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
-  return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
+function line(
+  given: readonly UpstreamReport[],
+  { standing, ...over }: StatusOver & { readonly standing?: LocalStanding } = {},
+  afterMs = 0,
+) {
+  const local = standing === undefined ? {} : { local: standing };
+  return upstreamList(live({ status: status(given, over), ...local }), NOW + afterMs);
 }
+
+const absent = (cause: NoProviderCause | null): LocalStanding => ({ kind: 'absent', cause });
 
 function sentence(...args: Parameters<typeof line>): string {
   const { lead, subject, rest } = headlineOf(line(...args), false);
   return lead + subject + rest;
 }
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
 
@@ -45,13 +51,14 @@ describe('the upstreams in order', () => {
     const kind = (afterMs: number) =>
       line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
     expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
-    expect(kind(9_000)).toEqual({ kind: 'probe' });
+    expect(kind(9_000)).toEqual({ kind: 'probe', cause: 'failures', isRunning: false });
   });
 
-  test('a skip is over when its time is, on the clock of the gateway', () => {
+  test('a skip counts down to nothing, until the gateway says what comes after it', () => {
     const busy = [skipped('hosted_a', 'busy', 2_000)];
-    expect(line(busy).upstreams[1]?.condition.kind).toBe('skipped');
-    expect(line(busy, {}, 2_001).upstreams[1]?.condition.kind).toBe('closed');
+    const at = (afterMs: number) => line(busy, {}, afterMs).upstreams[1]?.condition;
+    expect(at(500)).toMatchObject({ kind: 'skipped', remainingMs: 1_500 });
+    expect(at(2_001)).toMatchObject({ kind: 'skipped', remainingMs: 0 });
   });
 
   test('a skip of another model does not take the upstream out', () => {
@@ -68,38 +75,47 @@ describe('the upstreams in order', () => {
   });
 
   test('machines that are known but cannot serve are not "not set up"', () => {
-    const local = { ...status().local, pending_count: 1 };
-    expect(line([], { local }).upstreams[0]?.condition.kind).toBe('no-provider');
+    const { upstreams } = line([], { standing: absent('silent') });
+    expect(upstreams[0]?.condition).toEqual({ kind: 'no-provider', cause: 'silent' });
   });
 
   const bare = {
-    ...status().local,
-    failed_count: 1,
-    provider: machine({ engine_health: { status: 'no engine found', code: 0 } }),
+    local: { ...status().local, failed_count: 1 },
+    standing: absent(null),
   };
 
-  test('a lone machine that never had an engine is "not set up", and nobody is out for it', () => {
-    const { upstreams } = line([upstream('hosted_a')], { local: bare });
+  test('a machine that nobody expects to serve is "not set up", and nobody is out for it', () => {
+    const { upstreams } = line([upstream('hosted_a')], bare);
     expect(upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
     expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('not set up');
-    expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Serving from Groq');
-    expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
-    expect(isUnconfigured(line([], { local: bare }))).toBe(true);
+    expect(sentence([upstream('hosted_a')], bare)).toBe('Serving from Groq');
+    expect(headlineOf(line([upstream('hosted_a')], bare), false).problems).toEqual([]);
+    expect(isUnconfigured(line([], bare))).toBe(true);
   });
 
-  test('one that has served, one whose engine fails, and one of several are out', () => {
-    const { provider, ...counts } = bare;
+  test('one that has served is missed', () => {
     const served = upstream('local', {
       baseUrl: null,
       healthy: false,
       circuit: circuit({ lastSuccessAt: new Date(NOW).toISOString() }),
     });
-    const kindOf = (...args: Parameters<typeof line>) => line(...args).upstreams[0]?.condition.kind;
-    expect(kindOf([served], { local: bare })).toBe('no-provider');
-    const health = { status: 'unreachable', code: 0 };
-    const down = { ...counts, provider: { ...provider, engine_health: health } };
-    expect(kindOf([], { local: down })).toBe('no-provider');
-    expect(kindOf([], { local: { ...bare, pending_count: 1 } })).toBe('no-provider');
+    expect(line([served], bare).upstreams[0]?.condition).toEqual({
+      kind: 'no-provider',
+      cause: 'engine',
+    });
+  });
+
+  test('machines that are all excluded are out as their circuits are', () => {
+    const pool = upstream('local', { baseUrl: null, healthy: false });
+    const hindered = (reason: string) =>
+      line([pool], { standing: { kind: 'present', hindrance: { reason, waitMs: 6_000 } } });
+    expect(hindered('circuit_open').upstreams[0]?.condition).toMatchObject({
+      kind: 'cooling',
+      remainingMs: 6_000,
+    });
+    expect(hindered('busy').upstreams[0]?.condition).toMatchObject({ kind: 'skipped' });
+    expect(hindered('busy').verdict).toEqual({ kind: 'stuck', tries: 'local' });
+    expect(hindered('credentials').verdict).toEqual({ kind: 'stuck', tries: null });
   });
 });
 
@@ -115,7 +131,7 @@ describe('a budget', () => {
     ]);
   });
 
-  test('that is spent keeps its upstream out until it begins anew, and says which setting raises it', () => {
+  test('that is spent keeps its upstream out until it begins anew, and leads to what raises it', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, view] = drawn.upstreams;
@@ -127,7 +143,8 @@ describe('a budget', () => {
     expect(headlineOf(drawn, false).problems).toEqual([
       {
         what: 'Groq has spent its budget for the day.',
-        todo: 'To raise it: Settings, or SWITCHYARD_HOSTED_A_BUDGET_DAY.',
+        todo: '',
+        remedy: { kind: 'settings', section: 'hosted_a', word: 'Raise budget' },
       },
     ]);
   });
@@ -140,9 +157,10 @@ describe('sentence', () => {
     ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
     ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
     ['Serving from Groq', [upstream('hosted_a')]],
-    ['Local is failing, and there is no fallback.', [failing]],
-    ['Local is retried with the next request.', [tripped('local', 0)]],
-    ['No upstream is available.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
+    ['Nothing can answer now.', [failing]],
+    ['Nothing can answer now.', [tripped('local', 0)]],
+    ['Local is retried with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
+    ['Nothing can answer now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
     ['RunPod is next (cold start).', [upstream('ondemand')]],
   ])('%s', (words, given) => {
     expect(sentence(given)).toBe(words);
@@ -184,9 +202,14 @@ describe('sentence', () => {
       false,
     );
     expect(problems).toHaveLength(4);
-    for (const { todo } of problems) expect(todo).not.toBe('');
+    for (const { todo, remedy } of problems) expect([todo, remedy]).not.toContain('');
+    expect(problems.map(({ remedy }) => remedy?.kind)).toEqual([
+      'check',
+      'settings',
+      'settings',
+      'check',
+    ]);
     expect(problems[0]?.todo).toContain('http://local.test/v1');
-    expect(problems[1]?.todo).toContain('SWITCHYARD_HOSTED_A_API_KEY');
     expect(problems[2]?.what).toContain('hosted_b-model');
   });
 
@@ -276,9 +299,10 @@ describe('what was seen of an upstream', () => {
     const both = said([upstream('local'), upstream('hosted_a')], { local: down });
     expect(both.sentence).toBe('Serving from Groq. Local is down.');
     expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
-    expect(said([upstream('local')], { local: down }).sentence).toBe(
-      'Local is down, and there is no fallback.',
-    );
+    expect(said([upstream('local')], { local: down })).toMatchObject({
+      sentence: 'Nothing can answer now.',
+      tone: 'red',
+    });
   });
 
   test('one that a check found well is green without a request, open circuit or not', () => {
@@ -303,37 +327,59 @@ describe('what was seen of an upstream', () => {
     expect(problems[0]?.what).toBe('Groq rejected the API key.');
   });
 
-  const noGpu = 'GPU count >0: no GPU reported';
-  const own = (over: Parameters<typeof machine>[0]) => ({
-    local: { ...status().local, failed_count: 1, provider: machine(over) },
+  test.each<[NoProviderCause, string]>([
+    ['silent', 'Local has no machine available: no heartbeat reaches this gateway.'],
+    ['engine', 'Local has no running engine.'],
+    ['no-gpu', 'Local has an engine, but no GPU was found on its machine.'],
+    ['failed', 'Local has no machine available: verification failed.'],
+    ['paused', 'Local is paused on its machines.'],
+  ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
+    const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
+    expect(problems.map((problem) => problem.what)).toEqual([what]);
+    expect(problems[0]?.todo === 'Start one of its engines.').toBe(cause === 'engine');
   });
-  const verified = machine().verification;
 
-  test('an engine without a GPU beside it is not "start an engine", but not set up', () => {
-    const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
-    const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
-    expect(found.upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
-    expect(isUnconfigured(found)).toBe(true);
+  test('machines that their owner paused are no problem while another upstream serves', () => {
+    const found = line([upstream('hosted_a')], { standing: absent('paused') });
+    expect(headlineOf(found, false).problems).toEqual([]);
+    expect(headlineOf(found, false).tone).toBe('green');
   });
 
-  test.each([
-    ['heartbeat', { last_heartbeat: iso(NOW - 300_000) }, 300],
-    ['engine', { last_heartbeat: iso(NOW), engine_health: { status: 'unreachable', code: 0 } }, 2],
-    [
-      'GPU',
-      {
-        last_heartbeat: iso(NOW),
-        verification: { ...verified, status: 'failed' as const, failure_reason: noGpu },
-      },
-      2,
-    ],
-  ])('the advice for machines that do not serve names the cause: %s', (word, over, count) => {
-    const { local } = own(over);
-    const { problems } = headlineOf(
-      seen([], {}, { local: { ...local, failed_count: count } }),
-      false,
-    );
-    expect(problems[0]?.what).toContain(word);
-    expect(problems[0]?.todo === 'Start one of its engines.').toBe(word === 'engine');
+  test('nobody is told to start an engine while a machine of Local is verified', () => {
+    const error = 'unreachable: connect ECONNREFUSED';
+    for (const report of [
+      upstream('local', { circuit: circuit({ consecutiveFails: 2, lastError: error }) }),
+      tripped('local', 9_000),
+      tripped('local', 0),
+      upstream('local'),
+    ]) {
+      const pool = { ...report, baseUrl: null };
+      const standing: LocalStanding = { kind: 'present', hindrance: null };
+      const { problems } = headlineOf(line([pool], { standing }), false);
+      for (const { todo } of problems) expect(todo).not.toMatch(/[Ss]tart/);
+    }
+  });
+
+  test('where nothing can answer, each cause is told, even one that passes by itself', () => {
+    const found = line([
+      failing,
+      skipped('hosted_a', 'rate_limited', 16_000),
+      { ...skipped('hosted_b', 'budget', 60_000), budget: { period: 'day', limit: 1, spent: 1 } },
+    ]);
+    const { problems, tone, details } = headlineOf(found, false);
+    expect([tone, details]).toEqual(['red', ['Requests still try Local first.']]);
+    expect(problems.map(({ what, remedy }) => [what, remedy?.kind])).toEqual([
+      ['Local is failing.', 'check'],
+      ['Groq is skipped: rate limited.', 'check'],
+      ['Together has spent its budget for the day.', 'settings'],
+    ]);
+    expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000 });
+  });
+
+  test('while the probe is running, other requests pass it by', () => {
+    const report = status([tripped('local', 0)]);
+    const { verdict, upstreams } = upstreamList(live({ status: report, probing: ['local'] }), NOW);
+    expect(verdict).toEqual({ kind: 'stuck', tries: null });
+    expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('retrying');
   });
 });

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What the laws plant in a tree that has this project's rules: text by path. */
+/** What the tests plant in a tree that has this project's rules: text by path. */
 const planted = new Map<string, string>();
 
 /** Plants a file in a folder. */

@@ -23,14 +23,17 @@ const { packages } = z
       z.object({
         dev: z.boolean().default(false),
         devOptional: z.boolean().default(false),
+        optional: z.boolean().default(false),
         hasInstallScript: z.boolean().default(false),
       }),
     ),
   })
   .parse(read('package-lock.json'));
 
-const installed = Object.entries(packages).filter(([path]) => path !== '');
-const production = installed.filter(([, { dev, devOptional }]) => !dev && !devOptional);
+const production = Object.entries(packages).filter(
+  ([path, { dev, devOptional, optional }]) =>
+    /^node_modules\/(?!@switchyard\/)/.test(path) && !dev && !devOptional && !optional,
+);
 
 // The last two are those of argparse and sax.
 const PERMISSIVE =

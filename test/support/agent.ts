@@ -76,6 +76,7 @@ type Given = Partial<AgentDeps> & {
   readonly clock?: ManualClock;
   /** Rules that are set from the start. */
   readonly rules?: Partial<OwnerRules>;
+  readonly memory?: { readonly freeMemory?: boolean; readonly idleUnloadMin?: number | null };
 };
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
@@ -101,9 +102,13 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
       maxBodyBytes: 1_000_000,
       maxBodiesInFlightBytes: 2_500_000,
       rules,
+      freeMemory: false,
+      idleUnloadMin: null,
+      ...given.memory,
     }),
     ownRegistry: null,
     otherPorts: () => [],
+    directInFlight: () => 0,
     telemetry,
     heldRules: [],
     hostActivity: UNKNOWN_HOST_ACTIVITY,
@@ -139,7 +144,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
 }
 
 /** Waits for something while time is moved on, in case that it waits for time. */
-async function settled(what: Promise<unknown>, clock: ManualClock): Promise<void> {
+export async function settled(what: Promise<unknown>, clock: ManualClock): Promise<void> {
   let isSettled = false;
   void what.finally(() => (isSettled = true));
   await until(() => {

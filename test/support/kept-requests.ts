@@ -10,7 +10,7 @@ export function directoryWith(rows: readonly RequestRow[], others: readonly stri
   const opened = openUsageDatabase(join(directory, 'usage.db'), 0);
   if (opened.kind === 'unusable') throw new Error(opened.message);
   const { db } = opened;
-  createUsageQueries(db).write({ nowMs: 0, increments: [], rows });
+  createUsageQueries(db).write({ nowMs: 0, increments: [], asked: [], rows });
   const add = db.prepare('INSERT INTO requests (done, json) VALUES (0, ?)');
   for (const text of others) add.run(text);
   db.close();

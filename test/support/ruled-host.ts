@@ -15,7 +15,7 @@ import { openStore } from '../../main/registry/store/open-store.ts';
 import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, type HttpAnswer, send } from './http.ts';
+import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import type { SmiCard } from './stub-tool.ts';
 import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
@@ -24,6 +24,8 @@ import { answers, startUpstream } from './upstream.ts';
 export interface RuledHost {
   readonly url: string;
   patch(agent: object): Promise<HttpAnswer>;
+  /** POSTs to a route of the owner's, such as `agent/mode`. */
+  order(path: string, json: unknown): Promise<HttpAnswer>;
   view(): Promise<AgentView>;
   /** The machine's status in the list of providers. */
   status(): Promise<string | undefined>;
@@ -79,6 +81,7 @@ export async function startRuledHost({ hostActivity, card, env, clock }: Given =
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ agent }),
       }),
+    order: (path, json) => postJson(`${url}/api/v1/${path}`, json, headers),
     view: async () => (await get('agent')) as AgentView,
     status: async () => ((await get('providers')) as ProviderList).data[0]?.status,
   };

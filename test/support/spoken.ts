@@ -9,6 +9,7 @@ import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
 import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
+import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -83,7 +84,12 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    absence: () => null,
+    sightings: () => ({
+      view: () => mapUpstreams(() => ({ kind: 'untested' })),
+      watched() {},
+      excluded() {},
+    }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
@@ -105,6 +111,9 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       chatForm: null,
       native: () => request,
       translator: null,
+      volatileParts: [],
+      chain: () => null,
+      prefix: null,
     },
     config,
     remotes: remoteUpstreams(config),
@@ -123,6 +132,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    windows: createWindows(clock),
     adjustments: createAdjustments(clock),
     noteDropped() {},
     pickLocal,
@@ -136,6 +146,6 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
 /** Whoever sends the answer writes down that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
-  if (end.kind === 'answered') end.attempt.answering(end.seen.contentAt);
+  if (end.kind === 'answered') end.answer.attempt.answering(end.answer.seen.contentAt);
   return end;
 }

@@ -86,16 +86,18 @@ const START = Date.UTC(2026, 0, 1);
 
 /**
  * Starts a gateway that knows these machines. While nothing tells them apart they are asked in the order
- * in which they are given here: chance is not left to chance.
+ * in which they are given here: chance is not left to chance. Most tests send one prompt again and again, which would stay
+ * with one machine, so `AFFINITY` is off unless a test sets it.
  */
 export async function startTier(
-  given: readonly Pick<Machine, 'stored'>[],
+  pool: readonly Pick<Machine, 'stored'>[],
   settings: Readonly<Record<string, string>> = {},
   clock: ManualClock = createManualClock(),
 ): Promise<Tier> {
-  const providers = enrolled(given.map(({ stored }) => stored));
+  const providers = enrolled(pool.map(({ stored }) => stored));
   const openStore = remembering({ providers, enrollments: [], documents: {} });
-  const gateway = await startGateway(settings, clock, undefined, openStore);
+  const given = { AFFINITY: 'off', ...settings };
+  const gateway = await startGateway(given, clock, undefined, openStore);
   return { ...gateway, clock, ...controlOf(gateway) };
 }
 

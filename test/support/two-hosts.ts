@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { type Provider, providerSchema } from '#shared/provider.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
@@ -39,6 +39,12 @@ export function pathWithCard(card = IDLE_CARD): string {
   writeFileSync(path, `#!/bin/sh\n${smi(card)}\n`);
   chmodSync(path, 0o755);
   return `${directory}${delimiter}${process.env['PATH'] ?? ''}`;
+}
+
+/** Gives this process, for the length of a test, a machine with a GPU. */
+export function putCardOnPath(): void {
+  vi.stubEnv('PATH', pathWithCard());
+  onTestFinished(() => void vi.unstubAllEnvs());
 }
 
 /** Starts one on a free port; `path` replaces the search path. */

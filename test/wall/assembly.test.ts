@@ -67,7 +67,7 @@ const begin = (index: number, call: typeof CALL) => ({
   function: { name: call.function.name, arguments: '' },
 });
 
-test.each<[law: string, events: readonly string[], message: unknown]>([
+test.each<[name: string, events: readonly string[], message: unknown]>([
   [
     'reasoning_content beside content',
     [chunk({ reasoning_content: 'he' }), chunk({ reasoning_content: 'm' }), A],
@@ -160,7 +160,7 @@ test.each<[law: string, events: readonly string[], message: unknown]>([
 
 const USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 
-test.each<[law: string, events: readonly string[]]>([
+test.each<[name: string, events: readonly string[]]>([
   ['in a chunk of its own', [A, STOP, event({ id: 'c1', choices: [], usage: USAGE })]],
   ['in a chunk without choices', [A, STOP, event({ usage: USAGE })]],
   [
@@ -199,7 +199,7 @@ test('the answer is there at [DONE], though the upstream keeps its connection op
   expect(parsed(answer).choices[0].message).toEqual({ role: 'assistant', content: 'a' });
 });
 
-test.each<[law: string, script: Script]>([
+test.each<[name: string, script: Script]>([
   ['a clean end', sse(A, STOP)],
   ['a cut', cut(A, STOP)],
   ['a clean end inside the last blank line', sse(A, STOP.trimEnd())],
@@ -239,7 +239,7 @@ describe('what the upstream is asked', () => {
     expect(answer.status).toBe(200);
   });
 
-  test.each<[law: string, body: Record<string, unknown>, settings: Record<string, string>]>([
+  test.each<[name: string, body: Record<string, unknown>, settings: Record<string, string>]>([
     ['n over 1', { ...HELLO, n: 2 }, {}],
     ['logprobs', { ...HELLO, logprobs: true }, {}],
     ['audio', { ...HELLO, audio: { voice: 'x' } }, {}],
@@ -287,7 +287,7 @@ describe('before its end an answer still falls back', () => {
     return { a, b, clock, gateway, pending: startChat(gateway.url) };
   }
 
-  test.each<[law: string, script: Script, reason: string]>([
+  test.each<[name: string, script: Script, reason: string]>([
     ['a cut in the text', cut(ROLE, A, A), 'bad_response'],
     ['a cut inside an event', cut(A + STOP.slice(0, 50)), 'bad_response'],
     ['a clean end without finish reason', sse(A), 'bad_response'],

@@ -67,7 +67,7 @@ test('held events go along with the first content, in order and unchanged', asyn
   expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 });
 
-test.each<[law: string, first: Script, reason: string]>([
+test.each<[name: string, first: Script, reason: string]>([
   ['a cut before content', cut(ROLE), 'bad_response'],
   ['a clean end before content', sse(ROLE), 'bad_response'],
   ['an end of the whole stream without content', sse(ROLE, STOP, DONE), 'bad_response'],
@@ -90,7 +90,7 @@ test.each<[law: string, first: Script, reason: string]>([
   expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
 });
 
-test.each<[law: string, first: Script, before: string, code: string]>([
+test.each<[name: string, first: Script, before: string, code: string]>([
   ['a cut', cut(ROLE, A), ROLE + A, 'upstream_bad_response'],
   ['a cut inside an event', cut(A + B.slice(0, 40)), A, 'upstream_bad_response'],
   ['a clean end inside an event', sse(A, B.slice(0, 40)), A, 'upstream_bad_response'],
@@ -150,7 +150,7 @@ test('a stall after the commit ends the stream with one error event and closes t
 const FINISHED_WITH_TEXT = chunk({ content: 'a' }, 'stop');
 const USAGE = 'data: {"choices":[],"usage":{"total_tokens":3}}\n\n';
 
-test.each<[law: string, first: Script, text: string]>([
+test.each<[name: string, first: Script, text: string]>([
   ['a clean end after the finish reason', sse(ROLE, A, STOP), ROLE + A + STOP + DONE],
   ['a cut after the finish reason', cut(ROLE, A, STOP), ROLE + A + STOP + DONE],
   ['a finish reason of length', sse(A, chunk({}, 'length')), A + chunk({}, 'length') + DONE],

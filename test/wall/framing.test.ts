@@ -328,6 +328,18 @@ test('tool calls of a JSON answer get their index in the chunk', async () => {
   });
 });
 
+test.each([
+  ['plain', false],
+  ['stream', true],
+])('a whole answer labelled as events reaches a %s caller', async (_name, isStream) => {
+  const labelled: Script = ({ res }) =>
+    void res.writeHead(200, EVENTS).end(JSON.stringify(completion('hello')));
+  const gateway = await startOne(labelled);
+  const { text, reason } = await (isStream ? chatStream(gateway.url) : chat(gateway.url));
+  expect(reason).toBe('none');
+  expect(text).toMatch(isStream ? /^data: .*"content":"hello"/ : /"content":"hello"/);
+});
+
 test('blanks before an unlabelled JSON answer stay with it', async () => {
   const text = `\n\n${JSON.stringify(completion('hello'))}`;
   const unlabelled: Script = ({ res }) => {

@@ -26,7 +26,7 @@ const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 /** What the gateway adds where a caller does not ask. */
 const USAGE_ASKED = '"stream_options":{"include_usage":true}';
 
-test.each<[law: string, body: string, message: RegExp]>([
+test.each<[name: string, body: string, message: RegExp]>([
   ['a comma too many', `{${MESSAGES},}`, /position \d+/],
   ['something after the end', `{${MESSAGES}} {}`, /position \d+/],
   ['a quote that is not closed', '{"messages":["', /position \d+/],
@@ -44,7 +44,7 @@ test.each<[law: string, body: string, message: RegExp]>([
   expect(error.message).not.toContain('content');
 });
 
-test.each<[law: string, body: string, param: string | null]>([
+test.each<[name: string, body: string, param: string | null]>([
   ['an array', `[{${MESSAGES}}]`, null],
   ['a text', '"messages"', null],
   ['null', 'null', null],
@@ -128,7 +128,7 @@ test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
 
 const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
 
-const ODD_BODIES: readonly [law: string, members: string][] = [
+const ODD_BODIES: readonly [name: string, members: string][] = [
   ['a nest 100,000 deep', `"x":${DEEP}`],
   ['a nest of objects 100,000 deep', `"x":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
   [

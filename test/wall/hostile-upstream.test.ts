@@ -36,7 +36,7 @@ async function pour(socket: Socket, head: string, piece: string): Promise<void> 
 const chunkHead = (type: string, more = '') =>
   `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${more}connection: close\r\n\r\n`;
 
-const ENDLESS: readonly [law: string, head: string, piece: string][] = [
+const ENDLESS: readonly [name: string, head: string, piece: string][] = [
   ['a status line', 'HTTP/1.1 200 ', KIB_64],
   ['a header', 'HTTP/1.1 200 OK\r\nx: ', KIB_64],
   ['headers', 'HTTP/1.1 200 OK\r\n', `x-a: ${'y'.repeat(200)}\r\n`],
@@ -89,7 +89,7 @@ test('an assembled answer without end is cut off, and the next upstream is asked
   });
 });
 
-test.each<[law: string, bytes: string]>([
+test.each<[name: string, bytes: string]>([
   ['garbage', '\x00\x01\x02\x03 what?\r\n\r\n'],
   ['TLS', '\x15\x03\x01\x00\x02\x02\x28'],
   ['SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
@@ -133,7 +133,7 @@ test('an answer of 100 MB is refused without being kept', async () => {
   ).gone;
 });
 
-describe.each<[law: string, status: number, type: string, body: object]>([
+describe.each<[name: string, status: number, type: string, body: object]>([
   ['a plain answer', 200, 'application/json', PLAIN],
   ['a stream', 200, 'text/event-stream', STREAM],
   ['an error', 400, 'application/json', STREAM],
@@ -188,7 +188,7 @@ const answer =
     res.writeHead(status, { 'content-type': 'application/json' }).end(text);
   };
 
-test.each<[law: string, script: Script, body: object, upstream: string]>([
+test.each<[name: string, script: Script, body: object, upstream: string]>([
   ['an answer, to a plain caller', answer(deepAnswer), PLAIN, 'hosted_a'],
   ['an answer, to a stream caller', answer(deepAnswer), STREAM, 'hosted_b'],
   ['a stream, to a stream caller', sse(deepChunk, A, STOP, DONE), STREAM, 'hosted_a'],

@@ -4,7 +4,7 @@ import { ask, callsOf, expectAtRest, type Scene, startScene, STREAM } from '../s
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, hang, ROLE, type Script, sse, chunk } from '../support/upstream.ts';
 
-/** What the engine of these laws takes for its first token. */
+/** What the engine of these tests takes for its first token. */
 const USUAL_MS = 3000;
 /** Five times as long. */
 const HUNG_MS = 5 * USUAL_MS;

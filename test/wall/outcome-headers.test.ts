@@ -18,6 +18,13 @@ const PASSED = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'k=v',
   'x-request-id': 'req-of-the-caller',
+  'x-claude-code-session-id': 'c1',
+  'session-id': 's1',
+  session_id: 's2',
+  'x-session-id': 's3',
+  'x-session-affinity': 's4',
+  'x-opencode-session': 's5',
+  'x-openwebui-chat-id': 's6',
 };
 const KEPT = {
   cookie: 'session=1',

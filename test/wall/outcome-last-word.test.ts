@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chat, chatStream, textOf } from '../support/client.ts';
+import { chat, chatStream, startCall, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
   answers,
@@ -87,6 +87,23 @@ describe('the last word', () => {
       }),
     );
   });
+});
+
+describe('a refusal of a response', () => {
+  test.each<[maker: string, refusal: unknown, told: object]>([
+    ['FastAPI', { detail: 'no such field' }, { code: null }],
+    ['Mistral', { object: 'error', message: 'no such field', code: '3051' }, { code: '3051' }],
+    ['Google', [{ error: { code: 400, message: 'no such field' } }], { code: '400' }],
+  ])(
+    'in the shape of %s has its words where the clients look for them',
+    async (_, refusal, told) => {
+      const gateway = await startHosted(json(400, refusal));
+      const { status, text } = await startCall(`${gateway.url}/v1/responses`, { input: 'hi' })
+        .answer;
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({ error: { message: 'no such field', ...told } });
+    },
+  );
 });
 
 describe('a 429', () => {

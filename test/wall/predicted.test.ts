@@ -162,6 +162,8 @@ describe('what has not been heard of for a minute', () => {
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
     const { pending } = await askSlow(scene, up.local, promptOf(LONG));
+    expect(asked(up.hosted_a)).toBe(0);
+    clock.advance(LONG * MS_PER_BYTE - LINE_MS);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
     clock.advance(BELIEVED_MS);
     expect(await prompt(scene)).toMatchObject({ reason: 'local=predicted_slow' });

@@ -61,7 +61,7 @@ test('what is new reaches the caller as it comes', async () => {
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
-describe.each<[law: string, second: readonly string[]]>([
+describe.each<[name: string, second: readonly string[]]>([
   ['from its first word', ['A ', 'slow ', 'brown ', 'fox ', 'sleeps.']],
   ['in the last letter of what was sent', ['The ', 'quick ', 'brown ', 'fob ', 'ticks.']],
   ['by ending before what was sent does', ['The ', 'quick ']],

@@ -59,7 +59,7 @@ test.each(['vllm', 'sglang', 'llamacpp'])(
   },
 );
 
-test.each<[law: string, owners: Readonly<Record<string, string>>, calls: number]>([
+test.each<[name: string, owners: Readonly<Record<string, string>>, calls: number]>([
   ['owned by somebody else', { same: 'openai' }, 0],
   ['none', {}, 0],
   ['of several engines, this one of another', { same: 'openai', other: 'vllm' }, 0],

@@ -17,7 +17,7 @@ const BEGUN = begun('a', 3);
 const SENT = 'The quick brown ';
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
 
-describe.each<[law: string, first: readonly string[], more: object]>([
+describe.each<[name: string, first: readonly string[], more: object]>([
   [
     'an old function call has begun',
     [...BEGUN, chunkOf('a', { function_call: { name: 'f' } })],

@@ -85,10 +85,11 @@ async function startWith(first: Script | undefined, second: Script, owner: strin
 }
 
 /** How a stream breaks off after `sent`. */
-const BREAKS: readonly [law: string, (sent: readonly string[]) => Script][] = [
+const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
   ['a cut', (sent) => cut(...sent)],
   ['a clean end', (sent) => sse(...sent)],
   ['a clean end inside an event', (sent) => sse(...sent, said(0, 'x').slice(0, 40))],
+  ['a clean end before the data of an event', (sent) => sse(...sent, 'event: x\ndata: ')],
   ['an error event', (sent) => sse(...sent, typed('error', { error: { type: 'api_error' } }))],
 ];
 
@@ -102,6 +103,7 @@ test.each(BREAKS)(
       expect(upstream).toBe('hosted_a');
       expect(heardMessage(text)).toMatchObject(ONE_WHOLE);
       expect(text.match(/^: .*$/gm)).toEqual([': carried on by hosted_b']);
+      expect(text).not.toMatch(/^data: *$/m);
       const { path, json: body } = await b.call(words);
       expect([path, body['max_tokens']]).toEqual(['/messages', 50 - words]);
       const begunSoFar = WORDS.slice(0, words).join('').trimEnd();

@@ -68,7 +68,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
     });
 
-    test.each<[law: string, said: readonly string[]]>([
+    test.each<[name: string, said: readonly string[]]>([
       ['word by word', WORDS],
       ['in one piece', [TEXT]],
       ['letter by letter', TEXT.split('')],
@@ -133,7 +133,7 @@ const halfHead: Script = ({ res }) => {
   res.socket?.destroy();
 };
 
-describe.each<[law: string, refuses: Script, reason: string]>([
+describe.each<[name: string, refuses: Script, reason: string]>([
   ['rejects a prefill', rejectsPrefill, 'http_400'],
   ['says 422', error(422), 'http_422'],
   ['says that the prompt is too long', error(400, 'maximum context length is 9'), 'context_length'],

@@ -36,7 +36,7 @@ const ORDINARY = {
 };
 
 /** How a stream breaks off after `sent`; `next` is the event that would have come. */
-const BREAKS: readonly [law: string, (sent: readonly string[], next: string) => Script][] = [
+const BREAKS: readonly [name: string, (sent: readonly string[], next: string) => Script][] = [
   ['a cut', (sent) => cut(...sent)],
   ['a cut inside an event', (sent, next) => cut(...sent, next.slice(0, 30))],
   ['a clean end', (sent) => sse(...sent)],

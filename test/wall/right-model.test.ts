@@ -25,7 +25,7 @@ const CLOUD = {
   remote_host: 'https://ollama.com:443',
 };
 
-/** Answers as Ollama 0.30: the last pulled model is listed first (ollama/ollama, docs/api.md). */
+/** Answers as Ollama 0.30: the last pulled model is listed first (https://github.com/ollama/ollama/blob/main/docs/api.md). */
 function ollama(engine: Upstream, models: readonly OllamaModel[], loaded: readonly string[]) {
   const pages: Record<string, unknown> = {
     '/v1/models': { data: models.map(({ name: id }) => ({ id, owned_by: 'library' })) },

@@ -44,7 +44,7 @@ async function settled(gateway: TestGateway, value: () => number): Promise<numbe
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What is alive: other laws in this process, and the translation of an answer, leave garbage. */
+/** What is alive: other tests in this process, and the translation of an answer, leave garbage. */
 function bufferBytes(): number {
   collectGarbage();
   const { arrayBuffers, heapUsed } = process.memoryUsage();

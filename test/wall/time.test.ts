@@ -53,7 +53,7 @@ const halfError: Script = ({ res }) => {
   res.writeHead(503, { 'content-type': 'application/json' }).write('{"error":');
 };
 
-const NO_CONTENT: readonly [law: string, script: Script][] = [
+const NO_CONTENT: readonly [name: string, script: Script][] = [
   ['nothing', hang],
   ['headers alone', headOnly],
   ['events without content', stall(ROLE, ': waiting\n\n', chunk({ content: '' }))],

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
+import type { MemoryWish } from '../memory/memory-state.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
@@ -26,9 +27,17 @@ export type OwnerWish =
   /** Running requests may finish. */
   | 'drained';
 
+/** The owner has freed the memory of the machine's models; it takes no requests meanwhile. */
+export interface Freed {
+  /** Milliseconds since the epoch; null: until the owner says so. */
+  readonly untilMs: number | null;
+}
+
 /** The mode that the owner wants, and which rules hold at the moment. */
 export interface OwnerState {
   readonly wish: OwnerWish;
+  /** Null unless the owner has freed the memory of the machine's models. */
+  readonly freed: Freed | null;
   readonly holding: readonly OwnerRuleKey[];
   /** Rules that the owner has overridden, each until it no longer holds. */
   readonly overruled: readonly OwnerRuleKey[];
@@ -38,6 +47,7 @@ export interface OwnerState {
 /** Before the owner has chosen a mode, and before the first observation. */
 export const INITIAL_STATE: OwnerState = {
   wish: 'on',
+  freed: null,
   holding: [],
   overruled: [],
   gpuPhase: null,
@@ -57,9 +67,19 @@ export function afterObservation(
   return { ...state, holding, overruled, gpuPhase };
 }
 
-/** The state after the owner has chosen a mode; `on` overrides the rules that hold at this moment. */
+/**
+ * The state after the owner has chosen a mode; `on` takes the memory back and overrides the rules that hold at this
+ * moment.
+ */
 export function afterWish(state: OwnerState, wish: OwnerWish): OwnerState {
-  return { ...state, wish, overruled: wish === 'on' ? state.holding : [] };
+  if (wish !== 'on') return { ...state, wish, overruled: [] };
+  return { ...state, wish, freed: null, overruled: state.holding };
+}
+
+/** The state at a time: what was freed until then comes back. */
+export function afterTime(state: OwnerState, nowMs: number): OwnerState {
+  const untilMs = state.freed?.untilMs ?? null;
+  return untilMs !== null && nowMs >= untilMs ? { ...state, freed: null } : state;
 }
 
 /** How the machine serves, and why. */
@@ -71,19 +91,36 @@ export interface OwnerMode {
 
 /** The mode in this state while `inFlight` requests run. */
 export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
-  if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
   const ending = inFlight > 0 ? 'draining' : 'paused';
+  if (state.freed !== null) {
+    const mode = state.wish === 'paused' ? 'paused' : ending;
+    return { mode, reasons: ['Its owner has freed its memory for other programs.'] };
+  }
+  if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
   if (state.wish === 'drained') {
     return {
       mode: ending,
       reasons: ['Its owner lets running requests finish and takes no new ones.'],
     };
   }
-  const causes = OWNER_RULES.filter(
-    ({ key }) => state.holding.includes(key) && !state.overruled.includes(key),
-  );
+  const causes = causesOf(state);
   if (causes.length === 0) return { mode: 'on', reasons: [] };
   return { mode: ending, reasons: causes.map((rule) => rule.says(rules)) };
+}
+
+/** The rules that keep requests away now. */
+function causesOf({ holding, overruled }: OwnerState) {
+  return OWNER_RULES.filter(({ key }) => holding.includes(key) && !overruled.includes(key));
+}
+
+/** Running requests may finish for this long once the owner wants the memory. */
+const FREE_GRACE_MS = 30_000;
+
+/** What this state means for the models in memory; `rulesFree`: rules free it too, instead of only pausing. */
+export function memoryWishOf(state: OwnerState, rulesFree: boolean): MemoryWish {
+  if (state.freed !== null) return { kind: 'freed', graceMs: FREE_GRACE_MS };
+  const isFreed = rulesFree && state.wish === 'on' && causesOf(state).some(({ frees }) => frees);
+  return isFreed ? { kind: 'freed', graceMs: null } : { kind: 'kept' };
 }
 
 /**
@@ -96,20 +133,35 @@ interface AvailabilityDeps {
   readonly dataDirectory: string;
   /** From the current settings. */
   readonly rules: () => OwnerRules;
+  /** Whether rules free the memory as well. */
+  readonly rulesFree: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
 export function createAvailability(deps: AvailabilityDeps, changed: () => void) {
-  const { dataDirectory, rules } = deps;
+  const { dataDirectory, rules, clock } = deps;
   let state = INITIAL_STATE;
-  const file = createOwnerFile(dataDirectory, () => state.wish, deps);
-  state = { ...INITIAL_STATE, wish: file.load() };
+  let cancelTimer = () => {};
+  const file = createOwnerFile(dataDirectory, () => state, deps);
+  state = { ...INITIAL_STATE, ...file.load() };
+  watchTime();
+
+  /** The memory comes back at the second, not at the next observation. */
+  function watchTime(): void {
+    cancelTimer();
+    const untilMs = state.freed?.untilMs ?? null;
+    if (untilMs === null) return;
+    cancelTimer = clock.after(Math.max(0, untilMs - clock.now()), () => {
+      set(afterTime(state, clock.now()));
+      void file.save();
+    });
+  }
 
   function set(next: OwnerState): void {
-    const shown = ({ wish, holding, overruled }: OwnerState) =>
-      JSON.stringify([wish, holding, overruled]);
+    const shown = ({ wish, freed, holding, overruled }: OwnerState) =>
+      JSON.stringify([wish, freed, holding, overruled]);
     const hasChanged = shown(state) !== shown(next);
     state = next;
     if (hasChanged) changed();
@@ -117,14 +169,27 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
 
   return {
     wish: () => state.wish,
+    freed: () => state.freed,
+    memoryWish: () => memoryWishOf(state, deps.rulesFree()),
     rules,
     mode: (inFlight: number) => modeOf(state, rules(), inFlight),
     /** Resolves once it is on disk. */
     setWish(wish: OwnerWish) {
       set(afterWish(state, wish));
+      watchTime();
       return file.save();
     },
-    look: (seen: Observation) => set(afterObservation(state, rules(), seen)),
+    /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
+    setFreed(freed: Freed) {
+      set({ ...state, freed });
+      watchTime();
+      return file.save();
+    },
+    look(seen: Observation) {
+      const now = afterTime(state, clock.now());
+      set(afterObservation(now, rules(), seen));
+    },
+    stop: () => cancelTimer(),
   };
 }
 
@@ -132,21 +197,25 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
 const fileSchema = z.object({
   version: z.literal(1),
   wish: z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerWish>,
+  freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 
 const FILE = 'agent-owner.json';
 
 function createOwnerFile(
   directory: string,
-  wish: () => OwnerWish,
+  state: () => Pick<OwnerState, 'wish' | 'freed'>,
   edges: { readonly clock: Clock; readonly log: Log },
 ) {
-  const content = () => ({ version: 1, wish: wish() });
+  const content = () => ({ version: 1, wish: state().wish, freed: state().freed });
   const file = createStateFile(join(directory, FILE), content, edges);
   return {
     /** `on` if nothing readable was saved. */
-    load: () => fileSchema.safeParse(file.load()).data?.wish ?? 'on',
-    /** Resolves once the value of `wish` is on disk, or the write has failed and that is logged. */
+    load(): Pick<OwnerState, 'wish' | 'freed'> {
+      const { wish, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
+      return { wish, freed };
+    },
+    /** Resolves once the state is on disk, or the write has failed and that is logged. */
     save() {
       file.changed();
       return file.flush();

@@ -60,6 +60,8 @@ interface RuleDefinition<Key extends string, Value> {
   /** The setting's value while the rule is switched off; `holds` is not called then. */
   readonly off: Value;
   readonly senses: keyof Signals;
+  /** Whether somebody else has a use for the memory while it holds. */
+  readonly frees: boolean;
   holds(value: Value, seen: Observation, past: Past): boolean;
   /** Why the machine is paused, human-readable. */
   says(value: Value): string;
@@ -68,7 +70,7 @@ interface RuleDefinition<Key extends string, Value> {
 /** The rule as it is used, on the settings of all rules. */
 interface OwnerRule<Key extends string, Value> extends Pick<
   RuleDefinition<Key, Value>,
-  'key' | 'off' | 'senses'
+  'key' | 'off' | 'senses' | 'frees'
 > {
   isSet(rules: Readonly<Record<Key, Value>>): boolean;
   holds(rules: Readonly<Record<Key, Value>>, seen: Observation, past: Past): boolean;
@@ -78,12 +80,13 @@ interface OwnerRule<Key extends string, Value> extends Pick<
 function ownerRule<const Key extends string, Value>(
   rule: RuleDefinition<Key, Value>,
 ): OwnerRule<Key, Value> {
-  const { key, off, senses } = rule;
+  const { key, off, senses, frees } = rule;
   const isSet = (rules: Readonly<Record<Key, Value>>) => rules[key] !== off;
   return {
     key,
     off,
     senses,
+    frees,
     isSet,
     holds: (rules, seen, past) => isSet(rules) && rule.holds(rules[key], seen, past),
     says: (rules) => rule.says(rules[key]),
@@ -110,6 +113,7 @@ export const OWNER_RULES = [
     key: 'onlyWhenIdle',
     off: false,
     senses: 'userIdleMs',
+    frees: true,
     holds: (_on, { userIdleMs }) => userIdleMs !== null && userIdleMs < IDLE_MS,
     says: () => 'Somebody is using this machine, and it serves only while nobody does.',
   }),
@@ -117,6 +121,7 @@ export const OWNER_RULES = [
     key: 'notOnBattery',
     off: false,
     senses: 'isOnBattery',
+    frees: true,
     holds: (_on, { isOnBattery }) => isOnBattery === true,
     says: () => 'This machine runs on battery.',
   }),
@@ -124,6 +129,7 @@ export const OWNER_RULES = [
     key: 'maxGpuTemperatureC',
     off: null,
     senses: 'gpuTemperatureC',
+    frees: false,
     holds(limit, { gpuTemperatureC }, { held }) {
       if (limit === null || gpuTemperatureC === null) return false;
       return gpuTemperatureC >= (held ? limit - COOLED_BY_C : limit);
@@ -135,6 +141,7 @@ export const OWNER_RULES = [
     key: 'yieldToOthers',
     off: false,
     senses: 'gpuUtilPercent',
+    frees: true,
     holds(_on, { ticks, gpuUtilPercent }, { held, gpuPhase }) {
       if (gpuUtilPercent === null) return false;
       const lastedMs = gpuPhase === null ? 0 : ticks - gpuPhase.sinceTicks;

@@ -18,6 +18,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
+import { windowRemedy } from './window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {
@@ -128,7 +129,7 @@ async function findEngine(search: EngineSearch, edges: AskEdges): Promise<Engine
       passed: view !== null,
       tried: `looking for an engine at ${where}`,
       output: shown(output === '' ? 'nothing answers' : output),
-      remedy: view === null ? remedyFor(pinned, silent.length > 0) : null,
+      remedy: view === null ? remedyFor(pinned, silent.length > 0) : windowRemedy(view),
     },
   };
 }

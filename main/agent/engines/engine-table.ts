@@ -8,6 +8,7 @@ import { decodeSpeed } from '../../engines/adapters/metrics.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
 import type { EngineLook, Found } from '../../engines/detect.ts';
 import { isForChat } from '../../engines/preference.ts';
+import type { ReachableEngine } from './tell-engine.ts';
 
 interface NotedAt {
   readonly ticks: number;
@@ -75,6 +76,8 @@ export function createEngineTable() {
     isStuck,
     /** The served one first. */
     views: () => all().toSorted((a, b) => rank(a) - rank(b)),
+    reachable: (): readonly ReachableEngine[] =>
+      [...known.values()].toSorted((a, b) => rank(a.view) - rank(b.view)),
   };
 }
 

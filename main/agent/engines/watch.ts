@@ -25,6 +25,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
+  const stopping = new AbortController();
   const table = createEngineTable();
   /** One for each address; those that are searched are few. */
   const memories = new Map<string, EngineMemory>();
@@ -102,8 +103,12 @@ export function createEngineWatch(options: EngineWatchOptions) {
     isStuck: () => table.isStuck(),
     /** The address of the served engine, with the credentials that the owner has set for it. */
     address: () => table.served()?.address ?? null,
+    /** All engines found, with their addresses and credentials. */
+    reachable: () => table.reachable(),
     /** Starts the next round at once, because something may have changed. */
     look,
+    /** Reads the known engines again; resolves once that is done. */
+    readNow: () => readKnown(stopping.signal),
     /** Forgets what was found and searches elsewhere from now on. */
     seek(place: Pick<EnginePlace, 'pinned' | 'ports'>) {
       ({ pinned, ports } = place);
@@ -115,6 +120,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
       look();
     },
     stop() {
+      stopping.abort();
       for (const task of tasks) task.stop();
     },
   };

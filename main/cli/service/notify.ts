@@ -38,7 +38,7 @@ function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
 }
 
 /**
- * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/contributing/decisions.md#messages-to-systemd).
+ * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/contributing/decisions/service.md).
  */
 export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
   return (state: string) => {

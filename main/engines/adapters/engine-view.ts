@@ -4,6 +4,7 @@ import type { ModelFacts } from '#shared/models.ts';
 export type EngineKind =
   | 'vllm'
   | 'llama.cpp'
+  | 'llama-swap'
   | 'ollama'
   | 'lmstudio'
   | 'sglang'

@@ -31,9 +31,7 @@ async function saidOf(
   running: readonly unknown[],
   ask: Ask,
 ): Promise<Said> {
-  const windows = new Map(
-    running.map((model) => [textOf(memberOf(model, 'name')), memberOf(model, 'context_length')]),
-  );
+  const asLoaded = new Map(running.map((model) => [textOf(memberOf(model, 'name')), model]));
   let shown = 0;
   const facts = listed.map(async (model): Promise<[string, Partial<ModelFacts>]> => {
     const name = textOf(memberOf(model, 'name')) ?? '';
@@ -46,8 +44,9 @@ async function saidOf(
       {
         ...abilities(capabilities),
         ...(isElsewhere(model) ? { use: 'other' as const } : {}),
-        context_length: numberOf(windows.get(name)),
+        context_length: numberOf(memberOf(asLoaded.get(name), 'context_length')),
         size_bytes: numberOf(memberOf(model, 'size')),
+        ...vramOf(asLoaded.get(name)),
       },
     ];
   });
@@ -57,6 +56,11 @@ async function saidOf(
 /** Passed on to Ollama's cloud (docs.ollama.com/cloud): only an app that names it means it. */
 function isElsewhere(model: unknown): boolean {
   return textOf(memberOf(model, 'remote_host')) !== null;
+}
+
+function vramOf(running: unknown): Pick<ModelFacts, 'vram_bytes'> {
+  const bytes = numberOf(memberOf(running, 'size_vram'));
+  return bytes !== null && Number.isSafeInteger(bytes) && bytes >= 0 ? { vram_bytes: bytes } : {};
 }
 
 /** `/api/show` reads the model's file and loads nothing (docs.ollama.com/api-reference/show-model-details). */

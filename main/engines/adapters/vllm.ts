@@ -1,6 +1,6 @@
 import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
-import { idsOf, isOk, modelList } from './probe.ts';
+import { type Ask, idsOf, isOk, modelList } from './probe.ts';
 
 /** vLLM sets `owned_by`; version and metrics need no API key. */
 export const vllm: Engine = {
@@ -17,7 +17,18 @@ export const vllm: Engine = {
     const models = modelList(await ask(MODELS_PATH));
     const location = models?.[0]?.root ?? null;
     const metrics = await metricsOf(ask, 'vllm');
-    // A vLLM server keeps its model in memory as long as it runs.
-    return detail(await ask('/health'), models, { loaded: idsOf(models), location, ...metrics });
+    // A vLLM server keeps its model in memory as long as it runs, unless it has been put to sleep.
+    const loaded = (await isAsleep(ask)) ? [] : idsOf(models);
+    return detail(await ask('/health'), models, { loaded, location, ...metrics });
   },
 };
+
+const SLEEP_STATE = /^vllm:engine_sleep_state\{[^}]*sleep_state="awake"[^}]*\} (\d)/m;
+
+/** From its metrics; earlier versions say it only where a request can put them to sleep (VLLM_SERVER_DEV_MODE). */
+async function isAsleep(ask: Ask): Promise<boolean> {
+  const { text } = await ask('/metrics');
+  const [, isAwake] = SLEEP_STATE.exec(text) ?? [];
+  if (isAwake !== undefined) return isAwake === '0';
+  return memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
+}

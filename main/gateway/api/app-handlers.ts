@@ -20,12 +20,15 @@ import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { RequestReader } from '../monitoring/monitor.ts';
+import type { Sightings } from '../monitoring/sightings.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import { ASKED_DAYS } from '../usage/asked.ts';
+import { askedModels } from './asked-models.ts';
 import type { Budgets, KeyLimits } from '../usage/limits.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 
@@ -50,6 +53,7 @@ interface AppDeps {
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
+  readonly sightings: Pick<Sightings, 'look'>;
   readonly sessions: Sessions;
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
@@ -78,6 +82,12 @@ export function appHandlers(deps: AppDeps) {
       if (model === undefined) sendError(res, noModel(id));
       else sendJson(res, 200, model);
     },
+    askedModels: async (_req: Request, res: Response) => {
+      const { names, problem } = await deps.usage.asked();
+      const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
+      const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
+      sendJson(res, 200, { days: ASKED_DAYS, ...askedModels(names, known), problem });
+    },
     status: (req: Request, res: Response) => {
       sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0', 'known'));
     },
@@ -88,6 +98,10 @@ export function appHandlers(deps: AppDeps) {
       }
       streamEvents(res, feed, deps.clock);
       deps.endAtStop(res);
+    },
+    snapshot: async (_req: Request, res: Response) => {
+      await deps.sightings.look();
+      sendJson(res, 200, feed.snapshot());
     },
     metrics: (_req: Request, res: Response) => sendMetrics(res, deps),
     history: async (req: Request, res: Response) => {

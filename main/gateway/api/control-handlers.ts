@@ -1,6 +1,6 @@
 import { platform } from 'node:os';
 import type { Request, Response } from 'express';
-import { isUpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
+import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject } from '#shared/objects.ts';
 import type { SettingsView } from '#shared/settings.ts';
@@ -18,6 +18,7 @@ import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import type { Sightings } from '../monitoring/sightings.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/limits.ts';
@@ -36,6 +37,7 @@ interface ControlDeps {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
+  readonly sightings: Pick<Sightings, 'view' | 'changed'>;
   readonly isProvider: (id: string) => boolean;
 }
 
@@ -53,11 +55,18 @@ const NO_WARMUP = {
 } as const satisfies Record<string, GatewayError>;
 
 export function controlHandlers(deps: ControlDeps) {
-  const { settings, circuits, isProvider } = deps;
+  const { settings, circuits, sightings, isProvider } = deps;
+  const retry = (id: UpstreamId) => {
+    const isFailing = sightings.view()[id].kind === 'failed';
+    circuits.reset(id);
+    if (isFailing) sightings.changed(id);
+  };
   return {
     settings: (_req: Request, res: Response) => sendJson(res, 200, settings.view()),
     changeSettings: (req: Request, res: Response) => {
-      sendPatched(res, settings.patch(req.body), settings.view);
+      const patched = settings.patch(req.body);
+      if (patched.kind === 'patched') savedUpstreams(req.body).forEach(retry);
+      sendPatched(res, patched, settings.view);
     },
     warmUp: (_req: Request, res: Response) => {
       const state = startWarmup(deps);
@@ -70,10 +79,16 @@ export function controlHandlers(deps: ControlDeps) {
         sendError(res, noCircuit(id));
         return;
       }
-      circuits.reset(id);
+      if (isUpstreamId(id)) retry(id);
+      else circuits.reset(id);
       sendJson(res, 200, { id });
     },
   };
+}
+
+/** Whoever saves an upstream expects it to be tried, even where what was wrong is not among the settings. */
+function savedUpstreams(tree: unknown): readonly UpstreamId[] {
+  return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
 }
 
 /** The resulting state, or why no warm-up may start. */

@@ -43,12 +43,14 @@ export function routeTable({
 }: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
+    route('GET', ['/api/v1/models/asked'], 'callers', app.askedModels),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
     route('GET', ['/api/v1/history'], 'callers', app.history),
     route('GET', ['/api/v1/requests'], 'callers', requests.list),
     route('GET', ['/api/v1/requests/:id'], 'callers', requests.get),
     route('GET', ['/api/v1/events'], 'callers', app.events),
+    route('GET', ['/api/v1/snapshot'], 'callers', app.snapshot),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
     route('GET', ['/readyz'], 'anyone', app.ready),

@@ -8,6 +8,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import type { Circuits } from '../circuits/circuits.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
@@ -22,10 +23,14 @@ interface UpstreamDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Pick<Sightings, 'tested'>;
+  readonly circuits: Pick<Circuits, 'reset'>;
   readonly adjustments: Adjustments;
 }
 
-/** Routes that call one upstream on behalf of its owner; these calls do not count as requests or affect circuits. */
+/**
+ * Routes that call one upstream on behalf of its owner. These calls do not count as requests, and a failure affects no
+ * circuit; an answered completion closes it, as that of a probe does, and ends what excludes the upstream.
+ */
 export function upstreamHandlers(deps: UpstreamDeps) {
   const running = new Map<UpstreamId, Promise<UpstreamTest>>();
   return {
@@ -41,6 +46,10 @@ export function upstreamHandlers(deps: UpstreamDeps) {
       const test = running.get(id) ?? start.run().finally(() => running.delete(id));
       running.set(id, test);
       const result = await test;
+      if (result.ok && result.model !== null) {
+        deps.circuits.reset(id);
+        if (result.provider !== null) deps.circuits.reset(result.provider);
+      }
       deps.sightings.tested(id, result);
       sendJson(res, 200, result);
     },

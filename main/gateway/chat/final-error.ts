@@ -75,6 +75,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
   }
   const isUnserved = outcomes.some((outcome) => reasonOf(outcome) === 'no_provider');
   return (
+    tooLong(outcomes) ??
     neverServed(outcomes) ?? {
       status: 503,
       code: 'no_upstream',
@@ -86,6 +87,16 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
 
 const NO_MACHINE =
   ' No machine can serve local: "switchyard doctor" on the machine that should says what keeps it out, and what to do.';
+
+/** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
+const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
+
+/** The prompt fits no upstream that could be called. */
+function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
+  const others = outcomes.filter((outcome) => reasonOf(outcome) !== 'context_length');
+  if (others.length === outcomes.length || others.some(isBackLater)) return null;
+  return { ...TOO_LONG, message: `The prompt is too long.${sentencesFor(outcomes)}` };
+}
 
 /** Where waiting does not help: no upstream has the endpoint, or the model. */
 function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
@@ -165,6 +176,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   credentials: 'its key was refused',
   model_not_found: 'does not have the model',
   context_length: 'the prompt is too long for it',
+  truncated: 'it read only a part of the prompt',
   request_too_large: 'the request is too large for its limits',
   unsupported_input: 'cannot read such input',
   unsupported_feature: 'lacks a feature that the request uses',

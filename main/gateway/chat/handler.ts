@@ -30,6 +30,8 @@ import {
   withoutAlias,
 } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { fixVolatileParts } from '../protocols/volatile-parts.ts';
+import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, AdmissionView, Place } from './admission.ts';
@@ -130,6 +132,7 @@ async function answer(
   const request = withoutAlias(read.request, config.routing.modelAliases, (name) =>
     isOwnModel(name, snapshot.remotes, deps.pickLocal()),
   );
+  const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const form = formOf(request, reserveCopy, deps);
@@ -146,7 +149,14 @@ async function answer(
     return;
   }
   const asked = { id, model: read.request.model, caller: from, key };
-  const accepted = { ...asked, request, headers: req.headers, authorization, chatForm };
+  const accepted = {
+    ...asked,
+    request,
+    headers: req.headers,
+    authorization,
+    chatForm,
+    volatileParts,
+  };
   const context = contextOf(accepted, { ...snapshot, signal: gone, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
@@ -168,15 +178,18 @@ function formOf(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend' | 'translator' | 'native'> & Omit<Asked, 'stream'>,
+  accepted: Omit<ChatCall, 'zeroSpend' | 'translator' | 'native' | 'chain' | 'prefix'> &
+    Omit<Asked, 'stream'>,
   given: Pick<RoutedRequest, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RoutedRequest {
   const { id, request, headers, authorization, chatForm, model, caller, key } = accepted;
+  const { volatileParts } = accepted;
   const zeroSpend = given.config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
   const { upstreamPath } = request.endpoint;
   const asked = { id, model, stream: request.stream, caller, key };
   const observer = deps.observe({ ...asked, upstreamPath, headers });
+  let chain: PromptChain | null = null;
   return {
     call: {
       request,
@@ -184,8 +197,11 @@ function contextOf(
       authorization,
       zeroSpend,
       chatForm,
-      native: nativeForm(request, deps.items),
+      native: nativeForm(request, deps.items, volatileParts),
+      volatileParts,
       translator: null,
+      chain: () => (chain ??= chainOf(request, headers)),
+      prefix: null,
     },
     ...given,
     observer,

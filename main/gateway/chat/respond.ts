@@ -6,10 +6,13 @@ import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
+import type { Walk } from '../routing/walk.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
@@ -25,8 +28,6 @@ export interface AnswerContext {
   readonly context: RoutedRequest;
   readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
 }
-
-type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
 export function answerChat(
@@ -87,7 +88,7 @@ function sendFinalResponse(
       break;
     case 'passed':
       answering(final.response.status);
-      sendPassed(final.response, res, headers);
+      sendPassed(final.response, res, headers, context.call.request.endpoint);
   }
   context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
 }
@@ -96,8 +97,10 @@ function sendPassed(
   { status, headers: upstreamHeaders, body }: ErrorResponse,
   res: ServerResponse,
   headers: OutgoingHttpHeaders,
+  endpoint: ApiEndpoint,
 ): void {
-  const own = inShape(errorShapeFor(res.req), { status, body, type: passedType(upstreamHeaders) });
+  const told = { status, body, type: passedType(upstreamHeaders) };
+  const own = inShape(errorShapeFor(res.req), told, endpoint);
   const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
   sendBody(res, status, own.body, all);
 }
@@ -109,24 +112,40 @@ interface PassedError {
   readonly type: string;
 }
 
-/** Turns an error of OpenAI's shape into Anthropic's, whose clients would find no message in it; others stay. */
-function inShape(shape: ErrorShape, passed: PassedError): PassedError {
-  if (shape !== 'anthropic') return passed;
+/** Puts an error into the shape in which the caller's clients look for its message; what has it stays as it came. */
+function inShape(shape: ErrorShape, passed: PassedError, { support }: ApiEndpoint): PassedError {
+  // Who asks for a chat completion is told byte for byte what its upstream says; others may not know who was asked.
+  if (shape !== 'anthropic' && support !== 'translatable') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
+  return shape === 'anthropic' ? asAnthropic(parsed, passed) : asOpenAi(parsed, passed);
+}
+
+function asAnthropic(parsed: unknown, passed: PassedError): PassedError {
   if (isObject(parsed) && parsed['type'] === 'error') return passed;
   const said = readErrorBody(passed.body).message;
   const message = said === '' ? `HTTP ${passed.status}` : said;
   const error = { type: anthropicErrorType(passed.status), message };
-  const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
-  return { ...passed, body, type: 'application/json' };
+  return withJson(passed, { type: 'error', error, request_id: null });
+}
+
+/** FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". */
+function asOpenAi(parsed: unknown, passed: PassedError): PassedError {
+  const isForeign = isObject(parsed) ? (parsed['error'] ?? null) === null : Array.isArray(parsed);
+  const { message, type, code, param } = readErrorBody(passed.body);
+  if (!isForeign || message === '') return passed;
+  return withJson(passed, { error: { message, type: type ?? 'upstream_error', code, param } });
+}
+
+function withJson(passed: PassedError, error: object): PassedError {
+  return { ...passed, body: Buffer.from(JSON.stringify(error)), type: 'application/json' };
 }
 
 function sendAnswer(
-  routed: AnsweredRoute,
+  { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
   res: ServerResponse,
   { base, context, deps }: AnswerContext,
 ): Promise<void> {
-  const { call, seen, outcomes } = routed;
+  const { call, seen } = answer;
   const reason = fallbackReason(outcomes, { kind: 'answer' });
   const dropped = call.translator?.dropped;
   const headers = {
@@ -139,25 +158,26 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     context.observer.answering(head);
-    sendWhole(seen, routed, res, { headers, context });
+    sendWhole(seen, answer, res, { headers, context });
     return Promise.resolve();
   }
   if (seen.kind === 'bytes') {
     context.observer.answering(head);
-    return endedWith(sendBytes(seen, routed, res, { headers, context, deps }), context);
+    const sent = sendBytes(seen, answer, walk, res, { headers, context, deps });
+    return endedWith(sent, context);
   }
   const format = call.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
   res.writeHead(200, { ...headers, ...own });
-  const relayed = relayToEnd({ ...routed, seen }, format, res, { context, deps });
+  const relayed = relayToEnd(seen, answer, walk, { format, res, context, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
 }
 
 function sendWhole(
   { body, contentAt }: AnswerSeen,
-  { call, attempt }: Pick<AnsweredRoute, 'call' | 'attempt'>,
+  { call, attempt }: AnsweredCall,
   res: ServerResponse,
   { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RoutedRequest },
 ): void {
@@ -180,7 +200,8 @@ interface BytesContext extends Omit<AnswerContext, 'base'> {
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
   seen: BytesSeen,
-  { attempt, turn, walk }: Pick<AnsweredRoute, 'attempt' | 'turn' | 'walk'>,
+  { attempt, turn }: AnsweredCall,
+  walk: Walk,
   res: ServerResponse,
   { headers, context: { config, signal }, deps: { clock } }: BytesContext,
 ): Promise<RelayEnd['kind']> {

@@ -26,12 +26,6 @@ import {
 } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
-/** A committed stream and the calls that are left. */
-export interface Committed extends AnsweredCall {
-  readonly seen: StreamSeen;
-  readonly walk: Walk;
-}
-
 /** What the parts of one answer share, whichever upstream they come from. */
 interface StreamContext {
   readonly format: StreamFormat;
@@ -51,10 +45,10 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { call, seen, attempt, hidesUsage, turn, walk }: Committed,
-  format: StreamFormat,
-  res: ServerResponse,
-  { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
+  seen: StreamSeen,
+  { call, attempt, hidesUsage, turn }: AnsweredCall,
+  walk: Walk,
+  { format, res, context, deps }: Pick<StreamContext, 'format' | 'res' | 'context' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
   const { request } = call;
   const translator = call.translator?.createStream() ?? null;
@@ -63,7 +57,7 @@ export function relayToEnd(
   const { endpoint } = call;
   const first = relayStream({ endpoint, seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
-  return resumeUntilEnded(first, { turn, walk }, stream);
+  return resumeUntilEnded(first, turn, walk, stream);
 }
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
@@ -173,7 +167,8 @@ interface Part {
 
 async function resumeUntilEnded(
   first: Promise<RelayEnd>,
-  { turn, walk }: Pick<Committed, 'turn' | 'walk'>,
+  turn: Turn,
+  walk: Walk,
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
   const { format, res, translator } = stream;

@@ -99,7 +99,7 @@ export type BreakerState =
       readonly isForced: boolean;
     } & Cooldown);
 
-/** A circuit breaker (docs/understand/routing.md#circuits) as a value. It knows neither ids nor HTTP. */
+/** A circuit breaker (docs/reference/routing-rules.md#circuits) as a value. It knows neither ids nor HTTP. */
 export interface Breaker {
   readonly health: HealthRecord;
   readonly state: BreakerState;

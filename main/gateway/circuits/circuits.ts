@@ -135,6 +135,8 @@ export interface CircuitsDeps {
   readonly watchers: Watchers;
   /** Called at the first change, and at the first one after each `save`. */
   readonly unsaved: () => void;
+  /** Called when a failure has excluded an upstream or a machine beside its circuit; left out if nobody asks. */
+  readonly excluded?: (id: string, reason: Exclusion['reason']) => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
@@ -271,6 +273,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       if (requested === null || of.epoch < circuit.epoch) return;
       const exclusions = withExclusion(circuit.exclusions, requested, of.model, now());
       circuits.set(id, { ...circuit, exclusions });
+      deps.excluded?.(id, requested.reason);
       notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),

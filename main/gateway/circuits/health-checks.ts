@@ -52,6 +52,8 @@ function intervalMs({ openedAt }: OpenCircuit, nowTicks: number): number {
   return nowTicks - openedAt >= LONG_OPEN_MS ? LONG_OPEN_INTERVAL_MS : INTERVAL_MS;
 }
 
+export type HealthChecks = ReturnType<typeof createHealthChecks>;
+
 /** A passed check ends the cool-down, and the next request is the probe. */
 export function createHealthChecks({ clock, circuits, isOn, check }: HealthChecksDeps) {
   const open = new Map<string, OpenCircuit>();
@@ -123,6 +125,11 @@ export function createHealthChecks({ clock, circuits, isOn, check }: HealthCheck
       circuit.failedAt = clock.ticks();
       circuit.isDoubted = wasSilent && circuit.lastPassed !== false;
       schedule(id, circuit, FIRST_CHECK_MS);
+    },
+    /** A verification has passed, whose completion tells more than a check. */
+    passed(id: string): void {
+      const circuit = open.get(id);
+      if (circuit !== undefined && !circuit.isDoubted) endCooldown(id);
     },
     /** Takes over circuits that an earlier run left open. */
     start(): void {

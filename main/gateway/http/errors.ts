@@ -20,6 +20,7 @@ export type UpstreamErrorCode =
   | 'upstream_misconfigured'
   | 'upstream_bad_response'
   | 'model_not_found'
+  | 'context_length_exceeded'
   | 'unsupported_endpoint'
   | 'no_upstream';
 

@@ -1,4 +1,4 @@
-import { nextUpstream, nextEndMs } from '#shared/condition.ts';
+import { type Judgement, nextEndMs } from '#shared/condition.ts';
 import type {
   AppInfo,
   LiveDelta,
@@ -29,6 +29,7 @@ export interface LiveSources {
   readonly status: () => StatusReport;
   readonly inFlight: () => StatsView['inFlight'];
   readonly sightings: () => LiveSnapshot['sightings'];
+  readonly judged: (report: StatusReport, sightings: LiveSnapshot['sightings']) => Judgement;
   readonly rows: () => readonly RequestRow[];
   readonly providers: () => ProvidersSummary;
   readonly outcomes: () => OutcomeCounts;
@@ -43,7 +44,8 @@ const INTERVAL_MS = 250;
 const LONGEST_WAIT_MS = 3_600_000;
 
 export function createLiveFeed(sources: LiveSources): LiveFeed {
-  const { clock, status, inFlight, sightings, rows, providers, outcomes, app, watched } = sources;
+  const { clock, status, inFlight, sightings, judged, rows, watched } = sources;
+  const { providers, outcomes, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -64,7 +66,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       status: report,
       inFlight: inFlight(),
       sightings: seen,
-      next: nextUpstream(report, seen),
+      judgement: judged(report, seen),
       providers: providers(),
       outcomes: outcomes(),
       app: app(),
@@ -81,14 +83,14 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
     };
     changedIds = new Set();
     removedIds = new Set();
-    if (delta.status) waitFrom(delta.status);
+    if (delta.judgement) waitFrom(delta.judgement);
     for (const listener of listeners) listener(delta);
   }
 
   /** Reports again once a cool-down or an exclusion is over: time alone may change who serves next. */
-  function waitFrom(report: StatusReport): void {
+  function waitFrom(judgement: Judgement): void {
     cancelWait();
-    const waitMs = nextEndMs(report);
+    const waitMs = nextEndMs(judgement);
     if (waitMs === null || listeners.size === 0) return;
     cancelWait = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), schedule);
   }
@@ -105,7 +107,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       listeners.add(listener);
       if (listeners.size === 1) {
         setWatched(true);
-        waitFrom(status());
+        waitFrom(judged(status(), sightings()));
       }
       return () => {
         if (!listeners.delete(listener) || listeners.size > 0) return;

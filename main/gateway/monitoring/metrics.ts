@@ -66,7 +66,7 @@ function requestFamilies(traffic: TrafficView): Family[] {
     ),
     counter(
       'switchyard_fallbacks_total',
-      'Requests that fell back to another upstream.',
+      'Requests answered by another upstream than the first choice, also those continued by one.',
       fallbacks,
     ),
     counter('switchyard_hedges_total', 'Second calls beside a slow first one.', [
@@ -125,7 +125,7 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
     ),
     counter(
       'switchyard_skips_total',
-      'Upstreams passed over without a call, by reason, in requests that fell back.',
+      'Upstreams passed over without a call, by reason.',
       byReason(({ skips }) => skips),
     ),
     histogramFamily(

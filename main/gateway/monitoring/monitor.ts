@@ -1,3 +1,4 @@
+import { judge, type NoProviderCause } from '#shared/condition.ts';
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
@@ -14,9 +15,10 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
+import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/limits.ts';
 import { pageOf } from '../usage/queries.ts';
@@ -26,7 +28,8 @@ import { createLatencies, createOutcomes, createStats } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { createSightings, type Sightings } from './sightings.ts';
+import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
+import { createSightings, type Proof, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 import { createTraffic } from './traffic.ts';
 
@@ -41,13 +44,15 @@ interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
+  /** Why no machine serves; null if none is expected to. */
+  readonly absence: () => NoProviderCause | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
-  readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
+  readonly sightings: () => Pick<Sightings, 'view' | 'watched' | 'excluded'>;
   readonly usage: UsageStore;
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
@@ -69,11 +74,19 @@ export function createMonitor(deps: MonitorDeps) {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
+  const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
     inFlight: () => stats.view().inFlight,
     sightings: () => deps.sightings().view(),
+    judged: (report, sightings) =>
+      judge({
+        status: report,
+        sightings,
+        local: localStanding(pickLocal(), { circuits, absence: deps.absence }),
+        probing: probingIn(circuits),
+      }),
     watched: (isWatched) => deps.sightings().watched(isWatched),
     rows: () => logs.rows(),
     providers: deps.summary,
@@ -86,6 +99,7 @@ export function createMonitor(deps: MonitorDeps) {
     config,
     watchers: feed,
     unsaved: () => state.changed(),
+    excluded: (id, reason) => deps.sightings().excluded(id, reason),
     opened: deps.opened,
   });
   const circuits = deps.share?.(own) ?? own;
@@ -129,6 +143,7 @@ export function createMonitor(deps: MonitorDeps) {
     listener: feed,
     usage,
     traffic,
+    unsaved: () => state.changed(),
     earlier: keptRows(deps.usage.rows),
   });
   return {
@@ -137,6 +152,7 @@ export function createMonitor(deps: MonitorDeps) {
     circuits,
     latencies,
     predictions,
+    prefixes,
     stats,
     warmup,
     feed,
@@ -166,6 +182,7 @@ function createCounting(
 }
 
 interface ChecksDeps {
+  readonly proof: (id: string) => Proof | null;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;
@@ -187,7 +204,15 @@ export function createChecks(
     checkHealth,
     healthAt: (id) => circuits.at(id).breaker.health,
     inFlightAt: (id) => stats.inFlightAt(id),
-    isPool: () => pickLocal().kind === 'tier',
+    pool() {
+      const choice = pickLocal();
+      if (choice.kind !== 'tier') return null;
+      const isAdmitted = (target: LocalTarget) => machineExclusion(target, circuits) === null;
+      return choice.targets.filter(isAdmitted).map((target) => {
+        const id = circuitIdOf(target);
+        return { id, health: circuits.at(id).breaker.health, proof: deps.proof(id) };
+      });
+    },
     onChange: () => feed.changed(),
   });
   const check = (id: string) => sightings.check(id);

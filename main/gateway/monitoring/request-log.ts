@@ -49,6 +49,8 @@ interface RequestLogDeps {
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
+  /** Called when counters have changed. */
+  readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }
@@ -80,6 +82,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, wallMs);
     deps.traffic.requestEnded(row);
+    deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);
@@ -203,7 +206,9 @@ class OpenAttempt implements AttemptObserver {
       model: target.model === '' ? null : target.model.slice(0, MAX_MODEL_LENGTH),
       circuitBefore: start.circuit,
       circuitAfter: null,
+      ...(target.fixedParts.length > 0 && { fixedParts: target.fixedParts }),
       tokens: null,
+      cutAtTokens: null,
     };
     const { row } = request;
     row.attemptCount += 1;
@@ -241,6 +246,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
+    this.#row.cutAtTokens = end.cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

@@ -1,6 +1,8 @@
-import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { Sighting, UpstreamTest } from '#shared/live.ts';
+import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Sighting } from '#shared/condition.ts';
+import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Exclusion } from '../circuits/exclusions.ts';
 import type { HealthRecord } from '../circuits/breaker.ts';
 import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
 
@@ -16,10 +18,26 @@ export interface SightingsDeps {
   readonly checkHealth: CheckHealth;
   readonly healthAt: (id: UpstreamId) => HealthRecord;
   readonly inFlightAt: (id: UpstreamId) => number;
-  /** The machines of the pool are verified: no further check is needed. */
-  readonly isPool: () => boolean;
+  /** The machines that a request may go to, which are verified: no check is due; null if Local is one engine. */
+  readonly pool: () => readonly MachineFacts[] | null;
   /** Called when a sighting has changed. */
   readonly onChange: () => void;
+}
+
+/** What is known of a machine that routing may choose. */
+export interface MachineFacts {
+  readonly id: string;
+  readonly health: HealthRecord;
+  readonly proof: Proof | null;
+}
+
+/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
+export interface Proof {
+  readonly checkedAt: number;
+  /** The last run failed. */
+  readonly hasFailed: boolean;
+  /** When a run's completion was last answered; null if none was. */
+  readonly completedAt: number | null;
 }
 
 const INTERVAL_MS = 30_000;
@@ -41,27 +59,41 @@ interface CheckState {
   readonly since: number;
   last: CheckResult | null;
   lastFailedAt: number | null;
+  /** The last refusal that only a person can end; its circuit does not count it. */
+  refusal: FailedRequest | null;
   cancelTimer: () => void;
 }
 
 export function createSightings(deps: SightingsDeps) {
-  const { clock, isOn, checkHealth, healthAt, inFlightAt, isPool, onChange } = deps;
-  const known = mapUpstreams(() => unknown(0));
+  const { clock, isOn, checkHealth, healthAt, inFlightAt, pool, onChange } = deps;
+  const known: Record<UpstreamId, CheckState> = mapUpstreams(() => unknown(0));
+  /** Of those that were checked because their circuit was open. */
+  const machines = new Map<string, CheckState>();
   let isWatched = false;
 
-  function note(id: UpstreamId, before: CheckState, seen: CheckResult): void {
-    if (known[id] !== before) return;
+  function stateOf(id: string): CheckState | undefined {
+    return isUpstreamId(id) ? known[id] : machines.get(id);
+  }
+
+  function note(id: string, before: CheckState, seen: CheckResult): void {
+    if (stateOf(id) !== before) return;
     const { last } = before;
     before.last = seen;
     if (seen.failure !== null) before.lastFailedAt = seen.at;
     if (last === null || last.failure !== seen.failure || last.isTest !== seen.isTest) onChange();
   }
 
+  function machineState(id: string): CheckState {
+    const state = machines.get(id) ?? unknown(0);
+    machines.set(id, state);
+    return state;
+  }
+
   async function noted(
-    id: UpstreamId,
+    id: string,
+    before: CheckState,
     running: Promise<HealthCheckResult>,
   ): Promise<HealthCheckResult> {
-    const before = known[id];
     const result = await running;
     if (result.kind === 'answered' || result.kind === 'failed') {
       const failure = result.kind === 'failed' ? result.reason : null;
@@ -77,12 +109,13 @@ export function createSightings(deps: SightingsDeps) {
     return inFlightAt(id) > 0 || (servedAt > known[id].since && isServing);
   }
 
-  async function checkInTurn(id: UpstreamId): Promise<void> {
+  async function checkInTurn(id: UpstreamId, isPressing = false): Promise<void> {
     const before = known[id];
     before.cancelTimer();
-    const isDue = isOn() && !isAsked(id) && !(id === 'local' && isPool());
+    const isServing = !isPressing && isAsked(id);
+    const isDue = isOn() && !isServing && !(id === 'local' && pool() !== null);
     const running = isDue ? checkHealth(id) : null;
-    if (running !== null) await noted(id, running);
+    if (running !== null) await noted(id, before, running);
     if (!isWatched || known[id] !== before) return;
     const isOwnDown = id === 'local' && (before.last?.failure ?? null) !== null;
     const intervalMs = isOwnDown ? OWN_FAILED_INTERVAL_MS : INTERVAL_MS;
@@ -105,13 +138,37 @@ export function createSightings(deps: SightingsDeps) {
       known[id] = unknown(clock.now());
       if (isWatched) void checkInTurn(id);
     },
+    /** Checks what would be checked if a window were open; resolves when all have answered. */
+    async look() {
+      if (isWatched || !isOn()) return;
+      const due = UPSTREAM_IDS.filter((id) => !isAsked(id) && !(id === 'local' && pool() !== null));
+      const looks = due.flatMap((id) => {
+        const running = checkHealth(id);
+        return running === null ? [] : [noted(id, known[id], running)];
+      });
+      await Promise.all(looks);
+    },
+    /** Checks an upstream now instead of in its turn, even one that serves. */
+    recheck(id: UpstreamId) {
+      if (isWatched) void checkInTurn(id, true);
+    },
     /** Checks whether an upstream or a machine is up; null if nothing can be checked. */
     check(id: string) {
       const running = checkHealth(id);
-      const upstream = UPSTREAM_IDS.find((each) => each === id);
       if (running === null) return null;
-      return (upstream === undefined ? running : noted(upstream, running)).then(isUp);
+      return noted(id, stateOf(id) ?? machineState(id), running).then(isUp);
     },
+    /** A request was refused, and what excludes the upstream or machine now may end before its cause does. */
+    excluded(id: string, reason: Exclusion['reason']) {
+      if (reason !== 'credentials' && reason !== 'quota') return;
+      (stateOf(id) ?? machineState(id)).refusal = { at: clock.now(), reason };
+    },
+    /** The engine of a machine, which had been down, answers again. */
+    recovered(id: string) {
+      note(id, machineState(id), { at: clock.now(), failure: null, isTest: true });
+    },
+    /** A machine was removed. */
+    forget: (id: string) => void machines.delete(id),
     /** The owner's test of an upstream has ended. */
     tested(id: UpstreamId, result: UpstreamTest) {
       const failure = result.ok ? null : result.reason;
@@ -119,42 +176,92 @@ export function createSightings(deps: SightingsDeps) {
       const isTest = !result.ok || result.model !== null;
       note(id, known[id], { at: clock.now(), failure, isTest });
     },
-    view: () =>
-      mapUpstreams((id) => {
-        const { since, last, lastFailedAt } = known[id];
-        const isVerified = id === 'local' && isPool();
-        return sightingOf(healthAt(id), { since, last, lastFailedAt, isVerified });
-      }),
+    view(): Record<UpstreamId, Sighting> {
+      const members = pool();
+      return mapUpstreams((id) => {
+        if (id === 'local' && members !== null) return poolSighting(members, machines);
+        return sightingOf(healthAt(id), known[id]);
+      });
+    },
   };
 }
 
 function unknown(since: number): CheckState {
-  return { since, last: null, lastFailedAt: null, cancelTimer() {} };
+  return { since, last: null, lastFailedAt: null, refusal: null, cancelTimer() {} };
 }
 
 /** What is known about an upstream besides the results of its requests. */
-export interface CheckFacts extends Pick<CheckState, 'since' | 'last' | 'lastFailedAt'> {
-  readonly isVerified: boolean;
+type CheckFacts = Pick<CheckState, 'since' | 'last' | 'lastFailedAt' | 'refusal'>;
+
+/** The pool answers if one of its machines does. */
+function poolSighting(
+  members: readonly MachineFacts[],
+  checked: ReadonlyMap<string, CheckState>,
+): Sighting {
+  let found: Sighting = { kind: 'answered', by: 'check' };
+  for (const member of members) {
+    found = machineSighting(member, checked.get(member.id));
+    if (found.kind === 'answered') break;
+  }
+  return found;
 }
 
-export function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
-  const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
+function machineSighting({ health, proof }: MachineFacts, checked?: CheckState): Sighting {
+  const failedAt = health.lastFailAt ?? 0;
+  // A machine that routing may choose has passed a verification, whenever that was.
+  const verified: CheckResult = { at: 0, failure: null, isTest: true };
+  const seen = [verified, ...(proof === null ? [] : provedBy(proof))];
+  const last = [...seen, ...(checked?.last ? [checked.last] : [])]
+    .toSorted((a, b) => a.at - b.at || Number(a.isTest) - Number(b.isTest))
+    // A passed check after a completion takes nothing away from it.
+    .reduce((so, next) => {
+      const isWeaker = so.isTest && so.failure === null && next.failure === null && !next.isTest;
+      return isWeaker && so.at >= failedAt ? so : next;
+    });
+  const lastFailedAt = checked?.lastFailedAt ?? null;
+  const refusal = checked?.refusal ?? null;
+  return sightingOf(health, { since: 0, last, lastFailedAt, refusal });
+}
+
+function provedBy({ checkedAt, hasFailed, completedAt }: Proof): readonly CheckResult[] {
+  const completed = { at: completedAt ?? 0, failure: null, isTest: true };
+  return [completed, { at: checkedAt, failure: hasFailed ? 'verification' : null, isTest: false }];
+}
+
+function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { since, last } = seen;
-  const servedAt = after(since, lastSuccessAt);
-  const failedAt = after(since, lastFailAt);
-  const error = lastError?.split(': ', 1)[0] ?? '';
+  const servedAt = after(since, health.lastSuccessAt);
+  const failedAt = Math.max(after(since, health.lastFailAt), after(since, refusedAt(seen)));
+  const failure = failureOf(health, seen);
   // What was seen before the last request is outdated.
   const check = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
   if (check?.failure) return { kind: 'failed', by: 'check', reason: check.failure };
-  if (consecutiveFails > 0 && failedAt > 0) {
-    return check !== null && showsRecovery(check, { ...seen, error, failedAt })
+  if (failure !== null) {
+    return check !== null && showsRecovery(check, { failure, lastFailedAt: seen.lastFailedAt })
       ? { kind: 'answered', by: 'check' }
-      : { kind: 'failed', by: 'request', reason: error };
+      : { kind: 'failed', by: 'request', reason: failure.reason };
   }
   if (servedAt > 0) return { kind: 'answered', by: 'request' };
-  return seen.isVerified || last !== null
-    ? { kind: 'answered', by: 'check' }
-    : { kind: 'untested' };
+  return last === null ? { kind: 'untested' } : { kind: 'answered', by: 'check' };
+}
+
+interface FailedRequest {
+  readonly at: number;
+  readonly reason: string;
+}
+
+/** How the last request failed; null if it did not. */
+function failureOf(health: HealthRecord, { since, refusal }: CheckFacts): FailedRequest | null {
+  const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
+  const failedAt = after(since, lastFailAt);
+  const isRefused = refusal !== null && refusal.at > Math.max(since, lastSuccessAt ?? 0, failedAt);
+  if (isRefused) return refusal;
+  if (consecutiveFails === 0 || failedAt === 0) return null;
+  return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '' };
+}
+
+function refusedAt({ refusal }: CheckFacts): number | null {
+  return refusal?.at ?? null;
 }
 
 /** `at` if it is later than `since`, otherwise 0. */
@@ -167,13 +274,9 @@ function after(since: number, at: number | null): number {
  * has listed its models all along.
  */
 function showsRecovery(
-  check: CheckResult,
-  {
-    error,
-    failedAt,
-    lastFailedAt,
-  }: CheckFacts & { readonly error: string; readonly failedAt: number },
+  { isTest }: CheckResult,
+  { failure, lastFailedAt }: Pick<CheckFacts, 'lastFailedAt'> & { readonly failure: FailedRequest },
 ): boolean {
-  if (check.isTest || error === 'unreachable') return true;
-  return lastFailedAt !== null && lastFailedAt >= failedAt;
+  if (isTest || failure.reason === 'unreachable') return true;
+  return lastFailedAt !== null && lastFailedAt >= failure.at;
 }

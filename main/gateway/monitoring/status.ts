@@ -15,7 +15,6 @@ import type { Circuit } from '../circuits/circuits.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
-import { chooseInOrder } from '../routing/local-pool.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
@@ -184,7 +183,7 @@ function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamRepor
   return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
 }
 
-const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
+export const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
 
 /** The model for a request that names none; null if it is unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
@@ -233,14 +232,11 @@ function localHealth(parts: StatusParts): LocalHealth {
     : 'unavailable';
 }
 
-/** The machine that routing would choose now without randomness; null if there is none. */
+/** A machine that routing may choose now; null if there is none. */
 function localPick(parts: StatusParts): LocalTarget | null {
   if (parts.local.kind !== 'tier') return null;
-  const memberOf = (target: LocalTarget) =>
-    target.provider !== null && isAdmitted(target.provider, parts)
-      ? { target, ewmaTtft: null, predictedTtft: null, inFlight: 0 }
-      : null;
-  return chooseInOrder(parts.local.targets, memberOf, null, () => 0)[0] ?? null;
+  const isFree = ({ provider }: LocalTarget) => provider !== null && isAdmitted(provider, parts);
+  return parts.local.targets.find(isFree) ?? null;
 }
 
 function isPresent(id: UpstreamId, parts: StatusParts): boolean {

@@ -1,5 +1,6 @@
 import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
+import { outcomeOf } from '#shared/outcome.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
@@ -85,13 +86,13 @@ export function createTraffic() {
         at.perOutputToken.observe(outputMs / 1000 / (tokens.output - 1));
     },
     requestEnded(row: RequestRow) {
-      const outcome = outcomeOf(row);
+      const outcome = requestOutcomeOf(row);
       outcomes[outcome] += 1;
       durations[outcome].observe((row.endMs ?? 0) / 1000);
       if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
+      if (outcomeOf(row) === 'fell-back') fallbacks += 1;
       if (row.fallbackReason === 'none') return;
-      fallbacks += 1;
       for (const [id, reason] of skipsOf(row)) increment(upstreams[id].skips, reason);
     },
     view: () => ({
@@ -131,7 +132,7 @@ function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens |
 
 const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-function outcomeOf({ state, status }: RequestRow): RequestOutcome {
+function requestOutcomeOf({ state, status }: RequestRow): RequestOutcome {
   switch (state) {
     case 'done':
       return 'ok';

@@ -16,6 +16,7 @@ import {
   withMembers,
 } from './json-members.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
+import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
 import { formField, withFormField } from './form-fields.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
@@ -242,18 +243,26 @@ export function withoutAlias(
   return model === null ? request : withModel(request, model);
 }
 
-export type NativeForm = (kind: 'local' | 'remote') => ChatRequest;
+/** `anthropic`: Anthropic's own, which gets the volatile parts. */
+export type FormKind = 'local' | 'remote' | 'anthropic';
+
+export type NativeForm = (kind: FormKind) => ChatRequest;
 
 /** Makes each when it is first asked for. */
-export function nativeForm(request: ChatRequest, items: ItemSource | null): NativeForm {
-  const { withoutOwn } = request.endpoint;
-  if (withoutOwn === undefined) return () => request;
-  const made: { local?: ChatRequest; remote?: ChatRequest } = {};
-  return (kind) =>
-    (made[kind] ??= withBytes(
-      request,
-      withoutOwn(request.bytes, { items, isLocal: kind === 'local' }),
-    ));
+export function nativeForm(
+  request: ChatRequest,
+  items: ItemSource | null,
+  parts: readonly VolatilePart[],
+): NativeForm {
+  const { withoutOwn = (bytes) => bytes } = request.endpoint;
+  if (request.endpoint.withoutOwn === undefined && parts.length === 0) return () => request;
+  const made: Partial<Record<FormKind, ChatRequest>> = {};
+  function formOf(kind: FormKind): ChatRequest {
+    const isWhole = kind === 'anthropic' && parts.length > 0;
+    const bytes = isWhole ? withVolatileParts(request.bytes, parts) : request.bytes;
+    return withBytes(request, withoutOwn(bytes, { items, isLocal: kind === 'local' }));
+  }
+  return (kind) => (made[kind] ??= formOf(kind));
 }
 
 function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {

@@ -16,6 +16,8 @@ export interface Member extends Span {
   readonly nameStart: number;
   /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
+  /** Where the elements of a list end, from its start on; of a body only the first 4,096 in all. */
+  readonly ends: readonly number[];
 }
 
 export type Members =
@@ -37,6 +39,10 @@ export const MAX_BYTES_AT_ONCE = 256 * 1024;
 /** A request has about forty. A million would take 100 MB. */
 const MAX_MEMBERS = 10_000;
 const MAX_KEY_BYTES = 64 * 1024;
+/** More messages than conversations have. */
+const MAX_ENDS = 4096;
+/** Of a value that is no list; one for all. */
+const NO_ENDS: number[] = [];
 
 /** The members of the outermost object, in one go. */
 export function membersOf(bytes: Buffer): Members {
@@ -74,6 +80,8 @@ function createMemberScan(bytes: Buffer) {
   let first = 0;
   let element = 0;
   let last: Span | null = null;
+  let ends = NO_ENDS;
+  let keptEnds = 0;
   const listener: JsonListener = {
     onName(depth, _name, start, end) {
       if (depth === 1) key = { start, end };
@@ -83,15 +91,19 @@ function createMemberScan(bytes: Buffer) {
       if (depth === 2) element = start;
       if (depth !== 1) return;
       [value, first, last] = [start, byte, null];
+      ends = byte === OPEN_BRACKET ? [] : NO_ENDS;
     },
     onEnd(depth, end) {
-      if (depth === 2 && first === OPEN_BRACKET) last = { start: element, end };
+      if (depth === 2 && first === OPEN_BRACKET) {
+        last = { start: element, end };
+        if ((keptEnds += 1) <= MAX_ENDS) ends.push(end - value);
+      }
       if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
       isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
       if (isTooMuch) return;
       // Decoded from the bytes, because the scanner shortens long names.
       const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
-      members.push({ key: name, nameStart: key.start, start: value, end, last });
+      members.push({ key: name, nameStart: key.start, start: value, end, last, ends });
     },
   };
   const scanner = createJsonScanner(listener, 3);

@@ -123,12 +123,18 @@ function innerOf(outer: Json): Json {
 function wordsOf(inner: Json, outer: Json): readonly UpstreamError[] {
   const own = [inner['message'], inner['msg'], inner['status_msg'], inner['detail']];
   const others = [outer['error'], outer['message'], outer['detail'], inner['title']];
-  const first = [...own, ...others]
-    .filter((each) => each !== inner)
-    .map(saying)
-    .find(hasWords);
+  const first = firstSaying([...own, ...others], inner);
   const { raw, reasons } = objectOf(inner['metadata']);
-  return [first ?? NOTHING_SAID, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];
+  return [first, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];
+}
+
+function firstSaying(values: readonly unknown[], inner: Json): UpstreamError {
+  for (const value of values) {
+    if (value === undefined || value === inner) continue;
+    const said = saying(value);
+    if (hasWords(said)) return said;
+  }
+  return NOTHING_SAID;
 }
 
 const hasWords = ({ message }: UpstreamError): boolean => message !== '';

@@ -4,11 +4,15 @@ import type { Tokens } from '#shared/usage.ts';
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Permit, type Result } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
+import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
+import type { Cut, Windows } from './windows.ts';
 
 /** The permits that a call's result is recorded under. */
 export interface Permits {
@@ -22,6 +26,8 @@ export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
+  readonly windows: Windows;
 }
 
 /** How a call ended. */
@@ -50,6 +56,9 @@ type Judged = Pick<AttemptEnd, 'reason'> &
     readonly isPools: boolean;
   };
 
+/** A call that was sent. */
+type Pending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
+
 /**
  * A call from its sending to its one end, which is recorded in the circuits and the predictions first; then the
  * observer is notified. Later ends are ignored.
@@ -57,51 +66,55 @@ type Judged = Pick<AttemptEnd, 'reason'> &
 export class Attempt {
   readonly target: AttemptTarget;
   readonly observer: AttemptObserver;
+  /** Null if no engine's silence is watched. */
+  readonly engineCall: EngineCall | null;
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
-  readonly #engineCall: EngineCall | null;
   readonly #deps: AttemptDeps;
-  /** Null for hosted upstreams, and below the samples that a prediction needs. */
+  /** For all of the prompt, as its cache may be gone; null for hosted upstreams, and below the samples that it needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt: number;
-  #wasPolled = false;
-  #hasLeft: () => boolean;
+  #wasSentAgain = false;
+  /** Null once the answer is being sent. */
+  #pending: Pending | null;
   #hasEnded = false;
   #tokens: Tokens | null = null;
+  /** Not sampled yet, until the answer tells how much of the prompt was read. */
+  #ttftMs: number | null = null;
+  #cut: Cut | null = null;
 
   constructor(
     start: {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
-      /** In clock ticks. */
-      readonly sentAt: number;
-      /** Null if no engine's silence is watched. */
       readonly engineCall: EngineCall | null;
-      /** False while it is certain that the upstream knows nothing of the call. */
-      readonly hasLeft: () => boolean;
+      readonly pending: Pending;
     },
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall, hasLeft, sentAt } = start;
+    const { target, permits, cause, engineCall, pending } = start;
+    const { sentAt } = pending;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
-    this.#engineCall = engineCall;
-    this.#hasLeft = hasLeft;
+    this.engineCall = engineCall;
+    this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
-    this.#prediction =
-      target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    const isLocal = target.upstream === 'local';
+    const predicted = (bytes: number) =>
+      isLocal ? deps.predictions.at(permits.own.id, bytes) : null;
+    this.#prediction = predicted(target.promptBytes);
     const ids = heldBy(permits).map(({ id }) => id);
     this.observer = observer.attemptStarted({
       target,
       cause,
       startedAt: sentAt,
       ids,
-      predictedTtftMs: this.#prediction?.ttftMs ?? null,
+      predictedTtftMs: predicted(newBytesOf(target))?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
     for (const id of ids) deps.circuits.sent(id);
@@ -116,33 +129,50 @@ export class Attempt {
     return this.#permits.own.id;
   }
 
-  /** Called once more, as it is still starting. */
-  polled(sentAt: number, hasLeft: () => boolean): void {
-    this.#hasLeft = hasLeft;
-    this.#calledAt = sentAt;
-    this.#wasPolled = true;
-    this.observer.polled();
+  /** Sent once more: changed, as the upstream asked for it, or because it is still starting. */
+  sentAgain(pending: Pending): void {
+    this.#pending = pending;
+    this.#calledAt = pending.sentAt;
+    this.#wasSentAgain = true;
   }
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
-    this.#engineCall?.content();
+    this.engineCall?.content();
     // The request must not stay in memory for as long as the answer goes on.
-    this.#hasLeft = () => true;
+    this.#pending = null;
     this.observer.answering(contentAt);
+    const { prefix } = this.target;
+    if (prefix !== null && !isRemoved(this.id, this.#deps.circuits))
+      this.#deps.prefixes.read(this.id, prefix.chain);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
   /** To be called before the end. */
   used(tokens: Tokens | null): void {
     this.#tokens = tokens;
+    this.#cut ??= this.#cutBy(tokens);
+  }
+
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  get cut(): Cut | null {
+    return this.#cut;
+  }
+
+  #cutBy(tokens: Tokens | null): Cut | null {
+    const { upstream, mode, model, request, window } = this.target;
+    // The rest of an answer has the answer so far in its prompt.
+    if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return null;
+    const told = { id: this.id, model, request, inputTokens: tokens.input };
+    return this.#deps.windows.told(told, window);
   }
 
   end(end: CallEnd): void {
     if (this.#hasEnded) return;
     const { result, isPools, ...judged } = this.#judge(end);
     this.#hasEnded = true;
-    this.#engineCall?.ended();
+    this.engineCall?.ended();
+    this.#learn();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
     const endedAt = judged.endedAt ?? dualTimeOf(clock);
@@ -159,7 +189,19 @@ export class Attempt {
       endedAt,
       latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
+      cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
     });
+  }
+
+  /** How long the machine took for what it had to read, and what it had in its cache. */
+  #learn(): void {
+    const { circuits, predictions, prefixes } = this.#deps;
+    const { promptBytes, prefix } = this.target;
+    if (prefix === null || isRemoved(this.id, circuits)) return;
+    const reusedShare = this.#tokens === null ? null : prefixes.told(this.id, prefix, this.#tokens);
+    const newBytes =
+      reusedShare === null ? newBytesOf(this.target) : promptBytes * (1 - reusedShare);
+    if (this.#ttftMs !== null) predictions.sample(this.id, newBytes, this.#ttftMs);
   }
 
   #judge(end: CallEnd): Judged {
@@ -222,17 +264,18 @@ export class Attempt {
   }
 
   #isRecalled(): boolean {
-    return !this.#wasPolled && !this.#hasLeft();
+    return !this.#wasSentAgain && this.#pending?.hasLeft() === false;
   }
 
   #firstContent(ttftMs: number): void {
     const { circuits, predictions } = this.#deps;
     const { own, pool } = this.#permits;
-    const { upstream, promptBytes } = this.target;
+    const { upstream, promptBytes, prefix } = this.target;
     if (!isRemoved(own.id, circuits)) {
       const slowMs = slowTtftMs(ttftMs, this.#prediction);
       circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
-      if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
+      if (upstream === 'local' && prefix === null) predictions.sample(own.id, promptBytes, ttftMs);
+      else this.#ttftMs = ttftMs;
     }
     if (pool === null) return;
     circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });

@@ -5,9 +5,9 @@ import type { Config } from '../../config/schema.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
-import { type AdjustedCall, sendAdjusted } from '../upstream/adjusted-call.ts';
-import type { Adjustments } from '../upstream/adjustments.ts';
-import type { Answered, Seen, SentExchange } from '../upstream/exchange.ts';
+import { changesAfter, hidesUsage } from '../upstream/adjusted-call.ts';
+import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
+import { type Answered, type PendingCall, type Seen, sendExchange } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -24,6 +24,8 @@ import type { EndpointSupport } from './endpoint-support.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
 import type { Turn } from './step.ts';
 import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
+import type { Windows } from './windows.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -34,6 +36,8 @@ export interface CallDeps {
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
+  readonly windows: Windows;
   readonly engines: EngineActivity;
   readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;
@@ -66,7 +70,7 @@ export interface AnsweredCall {
 
 export type CallOutcome =
   | AnsweredCall
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly turn: Turn; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
 /**
@@ -80,75 +84,81 @@ export async function callUpstream(
   deps: CallDeps,
   options: CallOptions = {},
 ): Promise<CallOutcome> {
-  const { circuits, clock } = deps;
-  const signal = options.signal ?? request.signal;
-  const deadline = turn.at + turn.call.timeoutMs;
-  let call = options.call ?? turn.call;
-  let tries: Tries = { mayRetry: call.isAlone, polls: 0 };
+  const { circuits, clock, adjustments } = deps;
+  let next = firstTry(turn, options.call ?? turn.call, deps);
   for (;;) {
-    const outcome = await callOnce(turn, call, { ...options, signal, deadline }, request, deps);
+    const { pending, attempt } = send(turn, next, options, request, deps);
+    const seen = await pending.seen;
+    const changes = changesAfter(seen, pending, { ticks: clock.ticks(), adjustments });
+    if (changes !== null) {
+      next = { ...next, kind: 'changed', changes };
+      continue;
+    }
+    const outcome = conclude(seen, pending, attempt, turn, deps);
     if (outcome.kind !== 'failed') return outcome;
-    const { failure } = outcome;
-    const leftMs = deadline - clock.ticks();
-    const next = nextTry(failure, { turn, call, tries, leftMs }, request, deps);
-    if (next.kind === 'none') return givenUp(next.failure, turn, request, deps);
-    if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) return CANCELLED;
+    const after = nextTry(outcome.failure, next, turn, request, deps);
+    if ('failure' in after) return givenUp(after.failure, turn, request, deps);
+    const { waitMs } = after;
+    if (waitMs !== null && !(await sleep(clock, waitMs, pending.plan.signal))) return CANCELLED;
     // The circuit counted the polls of a cold start as one call.
-    const isAdmitted = next.kind === 'poll' || turn.readmit(next.call, circuits, request.epoch);
-    if (!isAdmitted) return givenUp(failure, turn, request, deps);
-    ({ call, tries } = next);
+    const isAdmitted = after.kind === 'poll' || turn.readmit(after.call, circuits, request.epoch);
+    if (!isAdmitted) return givenUp(outcome.failure, turn, request, deps);
+    next = after;
   }
 }
 
 const CANCELLED = { kind: 'cancelled' } as const;
 
-/** What was tried in one turn. */
-interface Tries {
+/** A call as it is sent next, and what was tried before it in this turn. */
+interface Try {
+  /** `changed`: as the upstream asks for it; `poll`: it is still starting. */
+  readonly kind: 'first' | 'changed' | 'retry' | 'poll';
+  readonly call: UpstreamCall;
+  readonly changes: ReadonlySet<Adjustment>;
+  /** Null: at once. */
+  readonly waitMs: number | null;
+  /** Of all tries together, in clock ticks. */
+  readonly deadline: number;
   readonly mayRetry: boolean;
   /** Calls after which a cold start went on. */
   readonly polls: number;
 }
 
-type NextTry =
-  | {
-      readonly kind: 'retry' | 'poll';
-      readonly call: UpstreamCall;
-      /** Null: at once. */
-      readonly waitMs: number | null;
-      readonly tries: Tries;
-    }
-  | { readonly kind: 'none'; readonly failure: Failure };
+function firstTry(turn: Turn, call: UpstreamCall, { adjustments }: CallDeps): Try {
+  return {
+    kind: 'first',
+    call,
+    changes: adjustments.at(turn.permits.own.id, call.model),
+    waitMs: null,
+    deadline: turn.at + turn.call.timeoutMs,
+    mayRetry: call.isAlone,
+    polls: 0,
+  };
+}
 
 function nextTry(
   failure: Failure,
-  {
-    turn,
-    call,
-    tries,
-    leftMs,
-  }: {
-    readonly turn: Turn;
-    readonly call: UpstreamCall;
-    readonly tries: Tries;
-    readonly leftMs: number;
-  },
+  before: Try,
+  turn: Turn,
   { config }: RoutedRequest,
   deps: CallDeps,
-): NextTry {
+): Try | { readonly failure: Failure } {
+  const { call, deadline } = before;
+  const again = { ...before, changes: deps.adjustments.at(turn.permits.own.id, call.model) };
   const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
-  if (inChat !== null) return { kind: 'retry', call: inChat, waitMs: null, tries };
+  if (inChat !== null) return { ...again, kind: 'retry', call: inChat, waitMs: null };
+  const leftMs = deadline - deps.clock.ticks();
   const { retryAfterMaxMs } = config.routing;
-  const retryMs = tries.mayRetry
+  const retryMs = before.mayRetry
     ? retryDelayMs(failure, call.upstream, retryAfterMaxMs, deps.random())
     : null;
-  const noMore = { ...tries, mayRetry: false };
   if (retryMs !== null && retryMs < leftMs)
-    return { kind: 'retry', call, waitMs: retryMs, tries: noMore };
-  if (!isColdStart(failure, call, deps)) return { kind: 'none', failure };
+    return { ...again, kind: 'retry', waitMs: retryMs, mayRetry: false };
+  if (!isColdStart(failure, call, deps)) return { failure };
   deps.warmup.seenStarting();
-  const waitMs = pollPauseMs(tries.polls, leftMs);
-  if (waitMs === null) return { kind: 'none', failure: coldTooLong(turn, call, deps) };
-  return { kind: 'poll', call, waitMs, tries: { ...noMore, polls: tries.polls + 1 } };
+  const waitMs = pollPauseMs(before.polls, leftMs);
+  if (waitMs === null) return { failure: coldTooLong(turn, call, deps) };
+  return { ...again, kind: 'poll', waitMs, mayRetry: false, polls: before.polls + 1 };
 }
 
 /** The request as a chat completion, for an upstream that lacks the endpoint; null if it cannot be one. */
@@ -172,7 +182,7 @@ function givenUp(
   const { id } = turn.permits.own;
   if (!isRemoved(id, circuits))
     circuits.excludeAfter(id, failure, { model: turn.call.model, epoch });
-  return { kind: 'failed', failure };
+  return { kind: 'failed', turn, failure };
 }
 
 /** It did not start within its timeout; its polls were not recorded one by one. */
@@ -223,52 +233,25 @@ function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
   }
 }
 
-type OnceOptions = CallOptions & { readonly signal: CancelSignal; readonly deadline: number };
-
-/** Sends a call once, with the changes that the upstream asks for, and records how it ended. */
-async function callOnce(
+/** Sends first and records while the call is in flight, which costs the caller no time. */
+function send(
   turn: Turn,
-  call: UpstreamCall,
-  options: OnceOptions,
+  { kind, call, changes, deadline }: Try,
+  { signal, cause = 'turn', patience, onContent }: CallOptions,
   request: RoutedRequest,
   deps: CallDeps,
-): Promise<CallOutcome> {
-  const { sent, attempt } = sendTurn(turn, call, options, request, deps);
-  const answer = await sent.seen;
-  attempt.used(usedBy(answer, sent, call));
-  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets), call);
-  switch (seen.kind) {
-    case 'stream':
-    case 'bytes':
-    case 'answer':
-      if (call.upstream === 'ondemand') deps.warmup.used();
-      return { kind: 'answered', turn, call, seen, attempt, hidesUsage: sent.hidesUsage() };
-    case 'cancelled':
-      attempt.end(seen);
-      return seen;
-    default: {
-      const { deadline } = options;
-      const failure = failureOf(seen, { call, attempt, deadline }, sent, deps);
-      return { kind: 'failed', failure };
-    }
-  }
-}
-
-/** Sends first and records while the call is in flight, which costs the caller no time. */
-function sendTurn(
-  turn: Turn,
-  call: UpstreamCall,
-  { signal, deadline, cause = 'turn', patience = 'whole_timeout', onContent }: OnceOptions,
-  { config, observer }: RoutedRequest,
-  deps: CallDeps,
-): { readonly sent: AdjustedCall; readonly attempt: Attempt } {
+): { readonly pending: PendingCall; readonly attempt: Attempt } {
   const { permits } = turn;
-  // A further poll of a starting upstream belongs to the attempt that began with its first call.
-  const polled = turn.attempt?.hasEnded === false ? turn.attempt : null;
-  const engineCall = watched(call, permits.own.id, config, deps);
+  const { id } = permits.own;
+  const { observer, config } = request;
+  // Sent once more, it belongs to the attempt that began with its first sending.
+  const open = turn.openAttempt();
+  const engineCall = open === null ? watched(call, id, config, deps) : open.engineCall;
   const plan = {
-    id: permits.own.id,
-    traceparent: (polled?.observer ?? observer).traceparent?.() ?? null,
+    call,
+    id,
+    changes,
+    traceparent: (open?.observer ?? observer).traceparent?.() ?? null,
     deadline,
     hungAt: patience === 'until_hung' ? (engineCall?.hungAt ?? null) : null,
     idleTimeoutMs: config.routing.idleTimeoutMs,
@@ -276,23 +259,47 @@ function sendTurn(
       engineCall?.content();
       onContent?.();
     },
+    signal: signal ?? request.signal,
   };
-  const sent = sendAdjusted(call, plan, deps, signal);
-  const start = { target: call, permits, cause, engineCall, ...sent };
-  const attempt = polled ?? new Attempt(start, observer, deps);
-  polled?.polled(sent.sentAt, sent.hasLeft);
+  const pending = sendExchange(plan, deps);
+  open?.sentAgain(pending);
+  if (kind === 'poll') open?.observer.polled();
+  const attempt =
+    open ?? new Attempt({ target: call, permits, cause, engineCall, pending }, observer, deps);
   turn.attempt = attempt;
-  return { sent, attempt };
+  return { pending, attempt };
+}
+
+/** What came of a call; its attempt ends here if it gave no answer. */
+function conclude(
+  answer: Seen,
+  pending: PendingCall,
+  attempt: Attempt,
+  turn: Turn,
+  deps: CallDeps,
+): CallOutcome {
+  const { call, changes } = pending.plan;
+  attempt.used(usedBy(answer, pending));
+  const whole = attempt.cut === 'again' ? withoutCut(answer, call) : answer;
+  const seen = inCallersProtocol(withoutSecrets(whole, call.secrets), call);
+  switch (seen.kind) {
+    case 'stream':
+    case 'bytes':
+    case 'answer':
+      if (call.upstream === 'ondemand') deps.warmup.used();
+      return { kind: 'answered', turn, call, seen, attempt, hidesUsage: hidesUsage(call, changes) };
+    case 'cancelled':
+      attempt.end(seen);
+      return seen;
+    default:
+      return { kind: 'failed', turn, failure: failureOf(seen, pending, attempt, deps) };
+  }
 }
 
 function failureOf(
   seen: Unanswered,
-  {
-    call,
-    attempt,
-    deadline,
-  }: { readonly call: UpstreamCall; readonly attempt: Attempt; readonly deadline: number },
-  sent: AdjustedCall,
+  { plan: { call, deadline }, request }: PendingCall,
+  attempt: Attempt,
   deps: CallDeps,
 ): Failure {
   const endedAt = dualTimeOf(deps.clock);
@@ -300,24 +307,31 @@ function failureOf(
   const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
   // It gave no sample, and later calls must not wait longer because of that.
   if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(attempt.id);
-  const error = shownError(failure, sent.request());
+  const error = shownError(failure, request);
   if (!isColdStart(failure, call, deps))
     attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
   return failure;
 }
 
+/** An answer of which nothing was sent is not given where the engine is known to cut: another upstream may read it all. */
+function withoutCut(seen: Seen, { model }: UpstreamCall): Seen {
+  const detail = `${model || 'the model'} read only a part of the prompt`;
+  return seen.kind === 'answer' ? { kind: 'truncated', detail } : seen;
+}
+
 /** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
-function usedBy(seen: Seen, sent: SentExchange, call: UpstreamCall): Tokens | null {
+function usedBy(seen: Seen, pending: PendingCall): Tokens | null {
+  const { call } = pending.plan;
   switch (seen.kind) {
     case 'answer':
       return tokensOf(seen.body, call);
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':
-      return sent.hasLeft() ? tokensOfPart(sent.spent() ?? NOTHING_SPENT, call) : null;
+      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : null;
     case 'bad':
     case 'error_answer': {
-      const spent = sent.spent();
+      const spent = pending.spent();
       const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
       return hasCome ? tokensOfPart(spent, call) : null;
     }
@@ -334,7 +348,7 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
 }
 
 function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
-  if (!('headers' in seen)) return seen;
+  if (!('headers' in seen) || secrets.texts.length === 0) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
   // An assembled answer may hold a key that none of its pieces held whole.

@@ -10,6 +10,7 @@ import {
 } from '../upstream/call.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
+import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import {
   canChat,
   circuitIdOf,
@@ -27,6 +28,7 @@ import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
 import type { Candidate } from './step.ts';
 import { hedgeDelayMs, predictedSlow } from './predictions.ts';
+import type { Windows } from './windows.ts';
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
 export interface RoutedRequest {
@@ -48,6 +50,7 @@ type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 export interface CandidateDeps extends BalancingDeps {
   readonly pickLocal: () => LocalChoice;
   readonly support: EndpointSupport;
+  readonly windows: Windows;
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
 }
@@ -78,7 +81,7 @@ export function localCandidate(
   isEligible: MachineFilter | null = null,
 ): Candidate {
   const { call, config } = asked;
-  const suitability = { call, config, support: deps.support };
+  const suitability = { call, config, support: deps.support, windows: deps.windows };
   const choice = deps.pickLocal();
   switch (choice.kind) {
     case 'none':
@@ -104,10 +107,21 @@ export function localCandidate(
                 (isEligible === null || isEligible(target)) &&
                 typeof formForLocal(suitability, target) === 'object',
             );
-      const pool = localPool(targets, { request: call.request, formAt, config }, deps);
+      const chain = chainFor(asked, choice.targets);
+      const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
       return { kind: 'pool', upstream: 'local', pool };
     }
   }
+}
+
+/** Null where nothing is to be chosen, or nothing to be reused. */
+function chainFor(
+  { call, config }: Pick<RequestFacts, 'call' | 'config'>,
+  targets: readonly LocalTarget[],
+): PromptChain | null {
+  const isChoice = targets.length > 1 && config.routing.affinity === 'auto';
+  // Vectors and the like are computed anew each time.
+  return isChoice && !call.request.endpoint.keepsModel ? call.chain() : null;
 }
 
 function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {
@@ -144,22 +158,29 @@ export function isLocalTooSlow(
   // What is predicted is the time until generated text.
   if (call.request.endpoint.keepsModel) return false;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
-  const { circuits, predictions } = deps;
+  const { circuits, predictions, prefixes } = deps;
   const { request } = call;
   const { model, bytes } = request;
   const admits = (upstream: RemoteUpstream) =>
     circuits.exclusionOf(upstream.id, remoteModel(upstream, model) ?? '') === null;
   if (!remotes.some(admits)) return false;
   const delayMs = hedgeDelayMs(config);
-  const machines = targetsOf(deps.pickLocal()).filter(
+  const targets = targetsOf(deps.pickLocal());
+  const chain = chainFor({ call, config }, targets);
+  const newBytesAt = (id: string) =>
+    newBytesOf({
+      promptBytes: bytes.length,
+      prefix: chain === null ? null : prefixes.at(id, chain),
+    });
+  const machines = targets.filter(
     (target) =>
       circuits.exclusionOf(circuitIdOf(target), localModel(target, request) ?? '') === null,
   );
   return (
     machines.length > 0 &&
-    machines.every((target) =>
-      predictedSlow(predictions.at(circuitIdOf(target), bytes.length), delayMs),
-    )
+    machines
+      .map(circuitIdOf)
+      .every((id) => predictedSlow(predictions.at(id, newBytesAt(id)), delayMs))
   );
 }
 
@@ -230,12 +251,16 @@ function hasLocally(local: LocalChoice, model: string): boolean {
 }
 
 /** Why an upstream cannot serve a request, however well it is. */
-type Unsuitable = 'model_mismatch' | 'unsupported';
+type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
 
 interface SuitabilityRequest {
   readonly call: ChatCall;
   readonly config: Config;
   readonly support: EndpointSupport;
+}
+
+interface LocalSuitability extends SuitabilityRequest {
+  readonly windows: Windows;
 }
 
 /** Every upstream has the endpoint, with whatever model. */
@@ -245,8 +270,9 @@ function isForAll({ call, config }: Pick<SuitabilityRequest, 'call' | 'config'>)
 }
 
 /** Each of the machines may be called, whatever its models: all that most requests need to know of a large pool. */
-function isForEach(suitability: SuitabilityRequest, targets: readonly LocalTarget[]): boolean {
-  return isForAll(suitability) && allChat(targets);
+function isForEach(suitability: LocalSuitability, targets: readonly LocalTarget[]): boolean {
+  const { windows, call } = suitability;
+  return isForAll(suitability) && allChat(targets) && windows.fitsEach(targets, call.request);
 }
 
 /** Keyed by the array of targets, which stays the same array while its content does. */
@@ -274,11 +300,14 @@ export function formForRemote(
   return formFor(call, support.speaks(id, endpoint, { protocols, ...prefill }));
 }
 
-/** As for a remote upstream. */
-export function formForLocal(
-  asked: SuitabilityRequest,
-  target: LocalTarget,
-): ChatCall | Unsuitable {
+/** As for a remote upstream; the window must be large enough. */
+export function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
+  const form = localForm(asked, target);
+  if (typeof form === 'string') return form;
+  return asked.windows.exceeds(target, form.request) ? 'context_length' : form;
+}
+
+function localForm(asked: SuitabilityRequest, target: LocalTarget): ChatCall | Unsuitable {
   const { call, config, support } = asked;
   const { endpoint, model } = call.request;
   if (!endpoint.keepsModel && !canChat(target, model)) return 'model_mismatch';
@@ -295,11 +324,12 @@ function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
 
 /** As of the machine that comes closest, if none can serve. */
 function poolUnsuitable(
-  suitability: SuitabilityRequest,
+  suitability: LocalSuitability,
   targets: readonly LocalTarget[],
 ): Unsuitable | null {
   if (targets.length === 0 || isForEach(suitability, targets)) return null;
   const forms = targets.map((target) => formForLocal(suitability, target));
   if (forms.some((form) => typeof form === 'object')) return null;
+  if (forms.includes('context_length')) return 'context_length';
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
 }

@@ -1,12 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
+import { newBytesOf } from '../protocols/prompt-chain.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import type { Failure } from '../upstream/failure.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { Turn } from './step.ts';
-import { hedgeDelayMs } from './predictions.ts';
+import { hedgeAfterMs, hedgeDelayMs } from './predictions.ts';
 import type { Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
@@ -56,10 +56,10 @@ export function race(
   walk: Walk,
   request: RoutedRequest,
   deps: HedgeDeps,
-): Promise<CallOutcome & { readonly turn: Turn }> {
+): Promise<CallOutcome> {
   const { clock, budget } = deps;
   const { config, signal } = request;
-  const { promise, resolve } = Promise.withResolvers<CallOutcome & { readonly turn: Turn }>();
+  const { promise, resolve } = Promise.withResolvers<CallOutcome>();
   let state: RaceState = 'racing';
   /** The running calls, at most two. */
   let contenders: readonly Contender[] = [];
@@ -83,8 +83,14 @@ export function race(
     if (only === undefined || second !== undefined || state !== 'racing') return;
     if (!showsContent(only.turn.call)) return;
     const elapsedMs = clock.ticks() - only.startedAt;
-    const remainingMs = Math.max(0, hedgeDelayMs(config) - elapsedMs);
+    const remainingMs = Math.max(0, slowAfterMs(only.turn) - elapsedMs);
     cancelTimer = clock.after(remainingMs, () => startHedge(only.turn));
+  }
+
+  function slowAfterMs({ call, permits: { own } }: Turn): number {
+    const prediction =
+      call.upstream === 'local' ? deps.predictions.at(own.id, newBytesOf(call)) : null;
+    return hedgeAfterMs(prediction, hedgeDelayMs(config));
   }
 
   function startHedge({ call: slow }: Turn): void {
@@ -116,18 +122,18 @@ export function race(
       return;
     }
     if (outcome.kind === 'answered') abortOthers(contender);
-    settle(contender, outcome);
+    settle(outcome);
   }
 
   function failed(
     contender: Contender,
-    outcome: { readonly kind: 'failed'; readonly failure: Failure },
+    outcome: Extract<CallOutcome, { readonly kind: 'failed' }>,
   ): void {
     // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
     const isFinal = outcome.failure.fallBack === 'never' && contenders[0] === contender;
     if (isFinal) abortOthers(contender);
     contenders = contenders.filter((each) => each !== contender);
-    if (contenders.length === 0) settle(contender, outcome);
+    if (contenders.length === 0) settle(outcome);
     else {
       walk.failed(contender.turn, outcome.failure);
       armHedgeTimer();
@@ -147,11 +153,11 @@ export function race(
     for (const { cancellation } of contenders) cancellation.abort();
   }
 
-  function settle({ turn }: Contender, outcome: CallOutcome): void {
+  function settle(outcome: CallOutcome): void {
     state = 'settled';
     cancelTimer();
     signal.removeEventListener('abort', abortAll);
-    resolve({ ...outcome, turn });
+    resolve(outcome);
   }
 
   signal.addEventListener('abort', abortAll);

@@ -3,10 +3,13 @@ import type { Circuits, Excluded } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
+import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import { type AdmissionMode, type CallablePool, skipped } from './step.ts';
+import { cheapestFirst, type PoolMember } from './machine-choice.ts';
 import type { Predictions } from './predictions.ts';
+import type { Prefixes } from './prefixes.ts';
 
 export interface BalancingDeps {
   readonly circuits: Circuits;
@@ -15,6 +18,7 @@ export interface BalancingDeps {
   /** Running requests at a provider. */
   readonly inFlightAt: (id: string) => number;
   readonly predictions: Predictions;
+  readonly prefixes: Prefixes;
 }
 
 /** The request as each of the machines takes it. */
@@ -22,16 +26,17 @@ interface PoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
+  /** Of its prompt; null if it does not matter which machine had the earlier part of it. */
+  readonly chain: PromptChain | null;
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(
-  targets: Targets,
-  { request, formAt, config }: PoolRequest,
-  deps: BalancingDeps,
-): CallablePool {
+export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
+  const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '');
+  const prefixAt = (target: LocalTarget) =>
+    chain === null ? null : deps.prefixes.at(circuitIdOf(target), chain);
 
   function inOrder(mode: AdmissionMode): Targets {
     switch (mode) {
@@ -40,7 +45,7 @@ export function localPool(
       case 'again':
         return soonest(targets, exclusionOf);
       default:
-        return preferred(targets, request, exclusionOf, deps);
+        return preferred(targets, asked, exclusionOf, deps);
     }
   }
 
@@ -50,7 +55,8 @@ export function localPool(
       const peers = mode === 'forced' ? 1 : ordered.length;
       return ordered.map((target) => ({
         id: circuitIdOf(target),
-        call: () => localCall(formAt(target), target, config, peers),
+        call: () =>
+          localCall({ ...formAt(target), prefix: prefixAt(target) }, target, config, peers),
       }));
     },
     timeoutMs: config.local.timeoutMs,
@@ -61,36 +67,72 @@ export function localPool(
 
 /** At most three admitted machines in the order of the calls: those with the requested model first, then others with their own. */
 function preferred(
-  targets: readonly LocalTarget[],
-  request: ChatRequest,
+  targets: Targets,
+  asked: PoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
   const admits = (target: LocalTarget) => exclusionOf(target) === null;
-  const promptBytes = request.bytes.length;
-  const first = balanced(offering(targets, request.model), admits, promptBytes, deps);
-  if (first.length >= MAX_TRIES) return first;
+  const first = balanced(offering(targets, asked.request.model), admits, asked, deps);
+  if (first.length >= MAX_TRIES) return first.slice(0, MAX_TRIES);
   const chosen: ReadonlySet<LocalTarget> = new Set(first);
   const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
-  const others = balanced(targets, isOther, promptBytes, deps);
-  return [...first, ...others].slice(0, MAX_TRIES);
+  return [...first, ...balanced(targets, isOther, asked, deps)].slice(0, MAX_TRIES);
 }
 
 function balanced(
-  targets: readonly LocalTarget[],
+  targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  promptBytes: number,
-  { circuits, inFlightAt, predictions, random }: BalancingDeps,
+  { request, chain }: PoolRequest,
+  { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
   const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
-  const memberOf = (target: LocalTarget) => {
-    if (!isEligible(target)) return null;
+  const promptBytes = request.bytes.length;
+  const holders = () => (chain === null ? [] : prefixes.holders(chain));
+  const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
     const id = circuitIdOf(target);
-    const predictedTtft = predictions.at(id, promptBytes)?.ttftMs ?? null;
-    return { target, ewmaTtft: ewmaTtftAt(id), predictedTtft, inFlight: inFlightAt(id) };
-  };
+    const prefix = chain === null ? null : prefixes.at(id, chain);
+    const newBytes = newBytesOf({ promptBytes, prefix });
+    return {
+      target,
+      prediction: predictions.at(id, newBytes),
+      ewmaTtft: ewmaTtftAt(id),
+      newBytes,
+      inFlight: inFlightAt(id),
+      isHome: prefix?.isConversation ?? false,
+      conversations: prefix === null ? 0 : prefixes.countAt(id),
+    };
+  });
   // The circuit of `local` averages the samples of all machines.
-  return chooseInOrder(targets, memberOf, ewmaTtftAt('local'), random);
+  return cheapestFirst(members, ewmaTtftAt('local'));
+}
+
+/** Machines called for one request. */
+const MAX_TRIES = 3;
+/** Machines compared for one request, beside those that have its beginning: time must not grow with the pool. */
+const MAX_COMPARED = 16;
+
+/** Eligible machines in random order; of a large pool some of them, and all `holders`. */
+function compared(
+  targets: Targets,
+  isEligible: (target: LocalTarget) => boolean,
+  holders: () => readonly string[],
+  random: () => number,
+): readonly LocalTarget[] {
+  const found = new Set<LocalTarget>();
+  for (const index of shuffled(targets.length, random)) {
+    const target = targets[index];
+    if (target !== undefined && isEligible(target)) found.add(target);
+    if (found.size === MAX_COMPARED) break;
+  }
+  if (found.size === MAX_COMPARED) {
+    const byProvider = indexed(targets).byProvider;
+    for (const id of holders()) {
+      const target = byProvider.get(id);
+      if (target !== undefined && isEligible(target)) found.add(target);
+    }
+  }
+  return [...found];
 }
 
 /** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
@@ -113,56 +155,6 @@ function soonest(
   return targets.toSorted((a, b) => waitMsOf(a) - waitMsOf(b)).slice(0, 1);
 }
 
-/** A machine of the local pool, with what it is compared by. */
-export interface PoolMember {
-  readonly target: LocalTarget;
-  /** Time-decayed mean of its times to first token, in milliseconds; null while unknown. */
-  readonly ewmaTtft: number | null;
-  /** Predicted time to first token for this prompt, in milliseconds; null below the samples that it needs. */
-  readonly predictedTtft: number | null;
-  /** Running requests. */
-  readonly inFlight: number;
-}
-
-/** Machines called for one request. */
-const MAX_TRIES = 3;
-/** Lower values are noise, and a cost of 0 would stay 0 under any load. */
-const SHORTEST_TTFT_MS = 1;
-
-/**
- * The machines for one request in the order of its calls: each the cheaper of two random ones (power of two
- * choices), where cost is time to first token times load. Always taking the cheapest of all would send
- * concurrent requests to the same machine. A prediction for the prompt goes before a machine's mean, and
- * `meanTtft` stands in for an unknown one. `memberOf` is null for an excluded machine.
- */
-export function chooseInOrder(
-  targets: readonly LocalTarget[],
-  memberOf: (target: LocalTarget) => PoolMember | null,
-  meanTtft: number | null,
-  random: () => number,
-): LocalTarget[] {
-  const costOf = ({ predictedTtft, ewmaTtft, inFlight }: PoolMember) => {
-    const ttftMs = predictedTtft ?? ewmaTtft ?? meanTtft ?? SHORTEST_TTFT_MS;
-    return Math.max(ttftMs, SHORTEST_TTFT_MS) * (inFlight + 1);
-  };
-  const chosen: LocalTarget[] = [];
-  let rival: PoolMember | null = null;
-  for (const index of shuffled(targets.length, random)) {
-    const target = targets[index];
-    const next = target === undefined ? null : memberOf(target);
-    if (next === null) continue;
-    if (rival === null) {
-      rival = next;
-      continue;
-    }
-    const isBetter: boolean = costOf(next) < costOf(rival);
-    chosen.push(isBetter ? next.target : rival.target);
-    if (!isBetter) rival = next;
-    if (chosen.length === MAX_TRIES) return chosen;
-  }
-  return rival === null ? chosen : [...chosen, rival.target];
-}
-
 /**
  * The whole numbers below `count` in random order, each once; time and memory grow with the numbers taken.
  * `random` is in [0, 1).
@@ -178,30 +170,37 @@ export function* shuffled(count: number, random: () => number): Generator<number
 
 type Targets = readonly LocalTarget[];
 
-/** Keyed by the array of targets, which stays the same array while its content does. */
-const indexes = new WeakMap<Targets, ReadonlyMap<string, Targets>>();
-
-/** The machines that offer `model`; none for null. An array of targets is indexed once. */
-function offering(targets: Targets, model: string | null): Targets {
-  if (model === null) return [];
-  let index = indexes.get(targets);
-  if (index === undefined) {
-    index = indexOf(targets);
-    indexes.set(targets, index);
-  }
-  return index.get(model) ?? [];
+interface Index {
+  readonly byModel: ReadonlyMap<string, Targets>;
+  readonly byProvider: ReadonlyMap<string | null, LocalTarget>;
 }
 
-function indexOf(targets: Targets): ReadonlyMap<string, Targets> {
-  const index = new Map<string, LocalTarget[]>();
+/** Keyed by the array of targets, which stays the same array while its content does. */
+const indexes = new WeakMap<Targets, Index>();
+
+function indexed(targets: Targets): Index {
+  const known = indexes.get(targets);
+  if (known !== undefined) return known;
+  const index = indexOf(targets);
+  indexes.set(targets, index);
+  return index;
+}
+
+/** The machines that offer `model`; none for null. */
+function offering(targets: Targets, model: string | null): Targets {
+  return model === null ? [] : (indexed(targets).byModel.get(model) ?? []);
+}
+
+function indexOf(targets: Targets): Index {
+  const byModel = new Map<string, LocalTarget[]>();
   for (const target of targets) {
     for (const model of new Set(target.models)) {
-      const those = index.get(model);
-      if (those === undefined) index.set(model, [target]);
+      const those = byModel.get(model);
+      if (those === undefined) byModel.set(model, [target]);
       else those.push(target);
     }
   }
-  return index;
+  return { byModel, byProvider: new Map(targets.map((target) => [target.provider, target])) };
 }
 
 type ExclusionOf = (target: LocalTarget) => Excluded | null;

@@ -3,7 +3,9 @@ import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AnswerMode } from '../upstream/body-readers.ts';
+import type { CachedPrefix } from '../protocols/prompt-chain.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.
@@ -16,7 +18,14 @@ export interface AttemptTarget {
   /** Empty if the upstream chooses. */
   readonly model: string;
   readonly promptBytes: number;
+  /** What the machine has of the prompt; null if nobody asked. */
+  readonly prefix: CachedPrefix | null;
+  /** Names of the volatile parts of the prompt that it is not sent. */
+  readonly fixedParts: readonly string[];
   readonly mode: AnswerMode;
+  readonly request: ChatRequest;
+  /** Of the model, in tokens, as its engine says. */
+  readonly window: number | null;
 }
 
 export interface AttemptStart {
@@ -43,6 +52,8 @@ export interface AttemptEnd {
   readonly latencyMs: number | null;
   /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
+  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
+  readonly cutAtTokens: number | null;
   /** Aborted before anything of it had left: no upstream knows of it. */
   readonly isRecalled: boolean;
 }

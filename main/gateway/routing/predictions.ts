@@ -76,6 +76,9 @@ export function withFirstToken(
   };
 }
 
+/** Without a slope, prompts this many times as long as usual may take any time. */
+const KNOWN_FACTOR = 2;
+
 /** Null below 20 samples. */
 export function predict(record: PredictionRecord, promptBytes: number): Prediction | null {
   if (record.samples < MIN_SAMPLES || !isInRange(promptBytes, MAX_PROMPT_BYTES)) return null;
@@ -86,7 +89,13 @@ export function predict(record: PredictionRecord, promptBytes: number): Predicti
   const marginMs =
     2 * record.residualMs * (msPerByte === 0 ? 1 : extrapolationFactor(promptBytes, record));
   const earliestMs = Math.max(0, atBestMs - marginMs);
-  return { ttftMs, earliestMs, latestMs: ttftMs + marginMs, prefillMs };
+  const isUnknown = msPerByte === 0 && promptBytes > KNOWN_FACTOR * record.meanBytes;
+  return {
+    ttftMs,
+    earliestMs,
+    latestMs: isUnknown ? Infinity : ttftMs + marginMs,
+    prefillMs,
+  };
 }
 
 /** Without a slope all of the time may have been prefill: a shorter prompt may then take its share of it. */
@@ -175,6 +184,13 @@ export interface Predictions {
  * slow gives no first token that could correct its prediction, and one that idles may unload its model.
  */
 const FRESH_MS = 60_000;
+
+/** When a second machine may be called beside this one: a long prompt must not be read twice because it is long. */
+export function hedgeAfterMs(prediction: Prediction | null, delayMs: number): number {
+  if (prediction === null) return delayMs;
+  const { ttftMs, latestMs } = prediction;
+  return Math.max(delayMs, latestMs === Infinity ? ttftMs : latestMs);
+}
 
 /** A call without content for this long is slow. */
 export function hedgeDelayMs({ routing, circuit }: Pick<Config, 'routing' | 'circuit'>): number {

@@ -21,16 +21,18 @@ export interface RouterDeps extends HedgeDeps, WalkDeps {
 
 /** `outcomes` has the upstreams that did not give the answer, in routing order. */
 export type RouteResult =
-  | (AnsweredCall & {
-      readonly outcomes: readonly UpstreamOutcome[];
+  | {
+      readonly kind: 'answered';
+      readonly answer: AnsweredCall;
       /** The calls that are left, should the answer break off. */
       readonly walk: Walk;
-    })
+      readonly outcomes: readonly UpstreamOutcome[];
+    }
   | { readonly kind: 'unanswered'; readonly outcomes: readonly UpstreamOutcome[] }
   | { readonly kind: 'cancelled' };
 
 /**
- * Tries the upstreams in routing order until one answers (docs/understand/routing.md). As soon as `local` is lost the
+ * Tries the upstreams in routing order until one answers (docs/reference/routing-rules.md). As soon as `local` is lost the
  * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
@@ -79,21 +81,21 @@ async function returnToLocal(
   return walk.returnToLocal(waitMs);
 }
 
-async function call(
+function call(
   turn: Turn,
   walk: Walk,
   request: RoutedRequest,
   deps: RouterDeps,
-): Promise<CallOutcome & { readonly turn: Turn }> {
+): Promise<CallOutcome> {
   const ahead = walk.ahead();
   const { hedge } = request.config.routing;
   if (canHedge(turn.call, ahead, hedge)) return race(turn, walk, request, deps);
   // Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait.
   const isOwn = turn.call.upstream === 'local' && turn.call.isAlone && hedge !== 'all';
-  const patience: CallOptions['patience'] =
-    isOwn && ahead.length > 0 ? 'until_hung' : 'whole_timeout';
-  return { ...(await callUpstream(turn, request, deps, { patience })), turn };
+  return callUpstream(turn, request, deps, isOwn && ahead.length > 0 ? UNTIL_HUNG : undefined);
 }
+
+const UNTIL_HUNG: CallOptions = { patience: 'until_hung' };
 
 function answered(
   answer: AnsweredCall,
@@ -104,7 +106,7 @@ function answered(
   if (upstream === 'local' && provider === null && !endpoint.keepsModel) localUsed(model);
   walk.close(answer.turn);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
-  return { ...answer, walk, outcomes: walk.outcomes(answer.turn) };
+  return { kind: 'answered', answer, walk, outcomes: walk.outcomes(answer.turn) };
 }
 
 /** Which form of the request is best, and what it asks for beside, depends on what engine it is. */

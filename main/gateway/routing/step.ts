@@ -56,6 +56,11 @@ export class Turn {
     this.at = at;
   }
 
+  /** The attempt that a further sending belongs to; null if there is none that has not ended. */
+  openAttempt(): Attempt | null {
+    return this.attempt?.hasEnded === false ? this.attempt : null;
+  }
+
   /** Asks the circuit for one more try, with this call. */
   readmit(call: UpstreamCall, circuits: Circuits, epoch: number): boolean {
     const { id } = this.permits.own;
@@ -88,6 +93,7 @@ interface PoolPermit {
  */
 export class Step {
   readonly candidate: Candidate;
+  readonly upstream: UpstreamId;
   readonly #circuits: Circuits;
   readonly #epoch: number;
   #state: StepState = 'ahead';
@@ -98,11 +104,9 @@ export class Step {
   /** Why its own circuit did not admit. */
   #exclusion: Skipped | null = null;
 
-  constructor(
-    candidate: Candidate,
-    { circuits, epoch }: { readonly circuits: Circuits; readonly epoch: number },
-  ) {
+  constructor(candidate: Candidate, circuits: Circuits, epoch: number) {
     this.candidate = candidate;
+    this.upstream = candidate.upstream;
     this.#circuits = circuits;
     this.#epoch = epoch;
     this.#callables = candidate.kind === 'single' ? [candidate.callable] : [];
@@ -110,10 +114,6 @@ export class Step {
       this.#state = 'passed';
       this.#exclusion = candidate.outcome;
     }
-  }
-
-  get upstream(): UpstreamId {
-    return this.candidate.upstream;
   }
 
   /** Admits the next call; null when there is none, at all or in this mode. Each turn is ended once. */

@@ -274,8 +274,7 @@ export class Walk {
   }
 
   #stepOf(candidate: Candidate): Step {
-    const { epoch } = this.#request;
-    return new Step(candidate, { circuits: this.#deps.circuits, epoch });
+    return new Step(candidate, this.#deps.circuits, this.#request.epoch);
   }
 }
 

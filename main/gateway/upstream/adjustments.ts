@@ -43,6 +43,7 @@ export type Adjustment =
   | 'max_completion_tokens'
   | 'max_tokens'
   | 'without_user'
+  | 'without_cache_key'
   | 'without_reasoning'
   | 'filled_reasoning'
   | 'plain_turns'
@@ -156,6 +157,13 @@ const RULES: readonly Rule[] = [
       /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
       (REFUSED.test(text) || codes.includes('string_above_max_length')),
     change: without('user'),
+  },
+  {
+    // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
+    adjustment: 'without_cache_key',
+    path: null,
+    isAskedFor: isField(/\bprompt_cache_key\b/),
+    change: without('prompt_cache_key'),
   },
   {
     // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).

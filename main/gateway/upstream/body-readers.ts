@@ -96,8 +96,8 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
     isRelayed || assembly === null
       ? createStreamReader(stream, plan)
       : createAssemblingReader(stream, assembly(), plan);
-  // Some engines label their streams as JSON.
-  return kind === 'events' ? events() : createSniffingReader({ json, events });
+  // Some engines label their streams as JSON, some a whole answer as a stream.
+  return createSniffingReader({ json, events });
 }
 
 type BodyKind = 'events' | 'json' | 'page' | 'unknown';

@@ -9,10 +9,13 @@ import type { AnswerMode } from './body-readers.ts';
 import type { ChatForm } from '../protocols/chat-form.ts';
 import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import type { VolatilePart } from '../protocols/volatile-parts.ts';
+import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 import {
   type BaseAddress,
+  declaredWindow,
   localModel,
   type LocalTarget,
   type PrefillFacts,
@@ -38,7 +41,7 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/understand/routing.md#zero-spend). */
+  /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#local-only). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: (() => ChatForm) | null;
@@ -46,6 +49,12 @@ export interface ChatCall {
   readonly translator: ((model: string) => AnswerTranslator) | null;
   /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
+  /** Of the system prompt; those that answer get a constant in place of their values. */
+  readonly volatileParts: readonly VolatilePart[];
+  /** Of the prompt; null if it has none. */
+  readonly chain: () => PromptChain | null;
+  /** What the machine that is called has of it; null if nobody asked. */
+  readonly prefix: CachedPrefix | null;
 }
 
 /** As a chat completion; null if it cannot be one. */
@@ -67,8 +76,13 @@ export interface UpstreamCall {
   readonly provider: string | null;
   /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
+  /** Of that model, in tokens, as its engine says; null while unknown, and of hosted upstreams. */
+  readonly window: number | null;
   /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
+  readonly prefix: CachedPrefix | null;
+  /** Names of the volatile parts of the prompt that this upstream is not sent. */
+  readonly fixedParts: readonly string[];
   /** Creates the request, with these changes. Call it only once the request is certain to be sent. */
   readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
@@ -113,7 +127,10 @@ export function localCall(
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
+    window: model === null ? null : declaredWindow(target, model),
     promptBytes: request.bytes.length,
+    prefix: call.prefix,
+    fixedParts: fixedPartsOf(call),
     secrets: ownSecrets(baseAddress, [target.gatewayToken]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
@@ -129,7 +146,7 @@ export function localCall(
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, baseAddress, timeoutMs } = upstream;
-  const request = call.native('remote');
+  const request = call.native(isAnthropic(upstream) ? 'anthropic' : 'remote');
   const model = remoteModel(upstream, request.model);
   const mode = modeOf(request, upstream.assemble);
   const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };
@@ -144,7 +161,10 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     upstream: id,
     provider: null,
     model: model ?? '',
+    window: null,
     promptBytes: request.bytes.length,
+    prefix: null,
+    fixedParts: isAnthropic(upstream) ? [] : fixedPartsOf(call),
     secrets: upstream.secrets,
     mode,
     prefill: upstream.prefill,
@@ -157,6 +177,11 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   };
 }
 
+const isAnthropic = ({ prefill }: Pick<RemoteUpstream, 'prefill'>) =>
+  prefill.address.startsWith('api.anthropic.com/');
+
+const fixedPartsOf = ({ volatileParts }: ChatCall) => volatileParts.map(({ name }) => name);
+
 /** The configured key in the headers of the endpoint's vendor. */
 function keyHeaders(
   { endpoint: { vendor } }: ChatRequest,
@@ -166,8 +191,10 @@ function keyHeaders(
   const bearer = `Bearer ${apiKey}`;
   if (vendor === 'openai') return { authorization: bearer, extra: headers };
   // Engines with the Messages API read either header; Anthropic takes a bearer for a login of its own.
-  const isAnthropic = prefill.address.startsWith('api.anthropic.com/');
-  return { authorization: isAnthropic ? null : bearer, extra: { 'x-api-key': apiKey, ...headers } };
+  return {
+    authorization: isAnthropic({ prefill }) ? null : bearer,
+    extra: { 'x-api-key': apiKey, ...headers },
+  };
 }
 
 /** The model that an engine is sent. */

@@ -19,18 +19,22 @@ import {
   type Progress,
   readerFor,
 } from './body-readers.ts';
-import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import type { Adjustment } from './adjustments.ts';
+import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
+import { inTrace } from './headers.ts';
 import { withoutKeys } from './own-secrets.ts';
 import type { Spent } from '../protocols/usage.ts';
 
-/** One call to one upstream. */
+/** One sending of a call. */
 export interface ExchangePlan {
-  readonly endpoint: ApiEndpoint;
-  readonly request: Omit<HttpRequest, 'fresh'>;
-  readonly mode: AnswerMode;
-  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
-  readonly followsToolResult: () => boolean;
+  readonly call: UpstreamCall;
+  /** The upstream's or the machine's. */
+  readonly id: string;
+  /** What this upstream does not take as it is. */
+  readonly changes: ReadonlySet<Adjustment>;
+  /** Null leaves the caller's as it is. */
+  readonly traceparent: string | null;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
   /** When a silent call is given up before its deadline, as far as is known now; null: never. */
@@ -39,8 +43,8 @@ export interface ExchangePlan {
   readonly idleTimeoutMs: number;
   /** Called at the first content of an answer that is being assembled. */
   readonly onContent: () => void;
-  /** Replaced in the answer. */
-  readonly keys: readonly Buffer[];
+  /** Ends the call at once as `cancelled`. */
+  readonly signal: CancelSignal;
 }
 
 /** A stream from its first content on. */
@@ -85,46 +89,23 @@ interface ExchangeDeps {
   readonly clock: Clock;
 }
 
-export interface SentExchange {
+/** Sends a call and waits for its first content, its whole answer, or its failure; all of them are values. */
+export function sendExchange(plan: ExchangePlan, deps: ExchangeDeps): PendingCall {
+  const pending = new PendingCall(plan, deps);
+  pending.send(false);
+  return pending;
+}
+
+/** A call from its sending to its first content. */
+export class PendingCall implements ResponseListener {
+  readonly plan: ExchangePlan;
+  readonly request: Omit<HttpRequest, 'fresh'>;
   /** In clock ticks. */
   readonly sentAt: number;
   readonly seen: Promise<Seen>;
-  /** False while it is certain that the upstream knows nothing of the call. */
-  readonly hasLeft: () => boolean;
-  /** What has come of an answer; null before its head, and of a refusal. */
-  readonly spent: () => Spent | null;
-}
-
-const CANCELLED = Promise.resolve<Seen>({ kind: 'cancelled' });
-
-/**
- * Calls an upstream and waits for its first content, its whole answer, or its failure.
- * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
- */
-export function sendExchange(
-  plan: ExchangePlan,
-  deps: ExchangeDeps,
-  signal: CancelSignal,
-): SentExchange {
-  if (signal.aborted)
-    return { sentAt: deps.clock.ticks(), seen: CANCELLED, hasLeft: () => false, spent: () => null };
-  const { promise: seen, resolve } = Promise.withResolvers<Seen>();
-  const pending = new PendingCall(plan, deps, resolve, signal);
-  pending.send(false);
-  return {
-    sentAt: pending.sentAt,
-    seen,
-    hasLeft: () => pending.hasLeft(),
-    spent: () => pending.spent(),
-  };
-}
-
-class PendingCall implements ResponseListener {
-  readonly sentAt: number;
-  readonly #plan: ExchangePlan;
   readonly #deps: ExchangeDeps;
+  readonly #mode: AnswerMode;
   readonly #resolve: (seen: Seen) => void;
-  readonly #signal: CancelSignal;
   #exchange: Exchange | null = null;
   #isFresh = false;
   #cancelTimer: () => void;
@@ -134,16 +115,15 @@ class PendingCall implements ResponseListener {
   #lastDataAt = 0;
   #contentAt: number | null = null;
 
-  constructor(
-    plan: ExchangePlan,
-    deps: ExchangeDeps,
-    resolve: (seen: Seen) => void,
-    signal: CancelSignal,
-  ) {
-    this.#plan = plan;
+  constructor(plan: ExchangePlan, deps: ExchangeDeps) {
+    const { call, changes, signal, traceparent } = plan;
+    this.plan = plan;
     this.#deps = deps;
+    this.request = inTrace(call.write(changes), traceparent);
+    this.#mode = changes.has('without_stream') && call.mode === 'assemble' ? 'whole' : call.mode;
+    const { promise, resolve } = Promise.withResolvers<Seen>();
+    this.seen = promise;
     this.#resolve = resolve;
-    this.#signal = signal;
     const givenUpAt = this.#givenUpAt();
     this.sentAt = deps.clock.ticks();
     this.#cancelTimer = deps.clock.after(givenUpAt - this.sentAt, this.#onTime);
@@ -153,13 +133,16 @@ class PendingCall implements ResponseListener {
   /** Uses a pooled connection unless `fresh`. */
   send(fresh: boolean): void {
     this.#isFresh = fresh;
-    this.#exchange = this.#deps.http.send({ ...this.#plan.request, fresh }, this);
+    if (this.plan.signal.aborted) this.#onCancel();
+    else this.#exchange = this.#deps.http.send({ ...this.request, fresh }, this);
   }
 
+  /** False while it is certain that the upstream knows nothing of the call. */
   hasLeft(): boolean {
     return this.#exchange?.hasLeft() ?? false;
   }
 
+  /** What has come of an answer; null before its head, and of a refusal. */
   spent(): Spent | null {
     return this.#status < 300 ? (this.#reader?.spent() ?? null) : null;
   }
@@ -173,14 +156,16 @@ class PendingCall implements ResponseListener {
       this.#abort({ kind: 'bad', detail: problem });
       return;
     }
-    const { endpoint, mode, followsToolResult } = this.#plan;
+    const { endpoint, request, secrets } = this.plan.call;
+    const { followsToolResult } = request;
+    const format = endpoint.answer;
     this.#reader =
       status >= 300
         ? createErrorReader()
-        : readerFor({ format: endpoint.answer, mode, followsToolResult }, headers);
+        : readerFor({ format, mode: this.#mode, followsToolResult }, headers);
     if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
-    const { keys } = this.#plan;
+    const { keys } = secrets;
     // In refusals they are covered where the whole body is read.
     if (keys.length > 0 && status < 300 && this.#exchange !== null)
       this.#exchange = withoutKeys(this.#exchange, keys);
@@ -256,7 +241,7 @@ class PendingCall implements ResponseListener {
   }
 
   #givenUpAt(): number {
-    const { deadline, hungAt } = this.#plan;
+    const { deadline, hungAt } = this.plan;
     return hungAt === null ? deadline : Math.min(deadline, hungAt());
   }
 
@@ -271,9 +256,9 @@ class PendingCall implements ResponseListener {
   /** From here on the idle limit replaces the deadline. */
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
-    this.#plan.onContent();
+    this.plan.onContent();
     this.#cancelTimer();
-    this.#cancelTimer = this.#deps.clock.after(this.#plan.idleTimeoutMs, this.#onTime);
+    this.#cancelTimer = this.#deps.clock.after(this.plan.idleTimeoutMs, this.#onTime);
   }
 
   readonly #onTime = (): void => {
@@ -281,7 +266,7 @@ class PendingCall implements ResponseListener {
     const remainingMs =
       this.#contentAt === null
         ? this.#givenUpAt() - now
-        : this.#plan.idleTimeoutMs - (now - this.#lastDataAt);
+        : this.plan.idleTimeoutMs - (now - this.#lastDataAt);
     if (remainingMs > 0) {
       this.#cancelTimer = this.#deps.clock.after(remainingMs, this.#onTime);
       return;
@@ -302,7 +287,7 @@ class PendingCall implements ResponseListener {
 
   #settle(seen: Seen): void {
     this.#cancelTimer();
-    this.#signal.removeEventListener('abort', this.#onCancel);
+    this.plan.signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(seen);
   }
 }

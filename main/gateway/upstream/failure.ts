@@ -30,6 +30,8 @@ export type Unanswered =
   | { readonly kind: 'exhausted'; readonly detail: string }
   /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
+  /** An answer to a part of the prompt. */
+  | { readonly kind: 'truncated'; readonly detail: string }
   /** A response that is not an answer of the endpoint. */
   | { readonly kind: 'bad'; readonly detail: string };
 
@@ -62,7 +64,7 @@ export interface Called {
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
-/** See docs/understand/routing.md#what-falls-back. */
+/** See docs/reference/routing-rules.md#what-falls-back. */
 export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -75,6 +77,11 @@ export function classify(seen: Unanswered, called: Called, nowMs: number): Failu
       };
     case 'timeout':
       return broken('timeout', 504, 'upstream_timeout', 'no answer in time');
+    case 'truncated':
+      return {
+        ...broken('truncated', 400, 'context_length_exceeded', seen.detail),
+        mark: 'neutral',
+      };
     case 'bad':
       return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
     case 'status':
@@ -188,7 +195,7 @@ const TOO_LARGE = passed('request_too_large', 'always');
 const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
   upstream === 'local' || upstream === 'ondemand';
 
-/** As in docs/understand/routing.md#what-falls-back; the first that says something counts. */
+/** As in docs/reference/routing-rules.md#what-falls-back; the first that says something counts. */
 function judge(facts: ErrorFacts): Judgement {
   return (
     ofAccount(facts) ??

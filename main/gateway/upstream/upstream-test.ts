@@ -3,9 +3,9 @@ import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
-import { sendAdjusted } from './adjusted-call.ts';
+import { changesAfter } from './adjusted-call.ts';
 import type { Adjustments } from './adjustments.ts';
-import type { AnswerSeen, Seen } from './exchange.ts';
+import { type AnswerSeen, type Seen, sendExchange } from './exchange.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
@@ -38,22 +38,38 @@ export async function testUpstream(
     chatForm: null,
     native: () => REQUEST,
     translator: null,
+    volatileParts: [],
+    chain: () => null,
+    prefix: null,
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const plan = {
-    id: call.provider ?? call.upstream,
-    traceparent: null,
-    deadline: startedAt + timeoutMs,
-    hungAt: null,
-    idleTimeoutMs: timeoutMs,
-    onContent() {},
-  };
-  const seen = await sendAdjusted(call, plan, deps, NEVER).seen;
+  const seen = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
   const totalMs = Math.round(clock.ticks() - startedAt);
   if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
   return { ok: false, ...refused(seen, call, clock.now()), totalMs };
+}
+
+/** Once more for each change that the upstream asks for. */
+async function sendAdjusted(
+  call: UpstreamCall,
+  deadline: number,
+  idleTimeoutMs: number,
+  deps: TestDeps,
+): Promise<Seen> {
+  const { clock, adjustments } = deps;
+  const id = call.provider ?? call.upstream;
+  const limits = { deadline, hungAt: null, idleTimeoutMs, signal: NEVER };
+  let changes = adjustments.at(id, call.model);
+  for (;;) {
+    const plan = { call, id, changes, traceparent: null, onContent() {}, ...limits };
+    const pending = sendExchange(plan, deps);
+    const seen = await pending.seen;
+    const next = changesAfter(seen, pending, { ticks: clock.ticks(), adjustments });
+    if (next === null) return seen;
+    changes = next;
+  }
 }
 
 const NEVER = new AbortController().signal;

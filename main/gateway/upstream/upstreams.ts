@@ -152,6 +152,13 @@ export function localModel(target: LocalTarget, { model, needs }: ModelRequest):
   );
 }
 
+/** The window of a model in tokens, as its engine says; null while unknown. */
+export function declaredWindow({ models, facts }: LocalTarget, model: string): number | null {
+  if (facts === undefined) return null;
+  const name = listedName(models ?? [], model) ?? model;
+  return facts.find(({ id }) => id === name)?.context_length ?? null;
+}
+
 /** Whether the engine has a model for a chat that names `requested`; one that lists nothing is believed to. */
 export function canChat(target: LocalTarget, requested: string | null): boolean {
   const { models } = target;

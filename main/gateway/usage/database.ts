@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { asideName } from '../../platform/files.ts';
 import { migrate } from '../../platform/sqlite-schema.ts';
+import { ASKED_SCHEMA } from './asked.ts';
 
 export type OpenedUsage =
   | {
@@ -108,4 +109,5 @@ const SCHEMA: readonly string[] = [
      json TEXT NOT NULL
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (done, id);`,
+  ASKED_SCHEMA,
 ];

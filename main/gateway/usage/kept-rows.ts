@@ -45,6 +45,7 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
       circuitBefore: circuit,
       circuitAfter: circuit.nullable(),
       tokens: tokens.nullable(),
+      cutAtTokens: count.nullable().default(null),
     }),
   ),
 });

@@ -1,6 +1,7 @@
 import type { MachineFigures, UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { AskedAt } from './asked.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -19,6 +20,7 @@ export interface UsageWrite {
   readonly increments: readonly Increment[];
   /** The newest requests that have ended, oldest first. */
   readonly rows: readonly RequestRow[];
+  readonly asked: readonly AskedAt[];
 }
 
 export const SPANS = ['minute', 'hour', 'day'] as const;
@@ -90,13 +92,15 @@ export interface HistoryRows {
 export type UsageQuestion =
   | { readonly kind: 'history'; readonly query: HistoryQuery }
   | { readonly kind: 'requests'; readonly wanted: RequestsWanted }
-  | { readonly kind: 'request'; readonly id: string };
+  | { readonly kind: 'request'; readonly id: string }
+  | { readonly kind: 'asked'; readonly nowMs: number };
 
 /** The answer to the question of the same kind. */
 export type UsageAnswer =
   | { readonly kind: 'history'; readonly rows: HistoryRows }
   | { readonly kind: 'requests'; readonly page: RequestPage }
-  | { readonly kind: 'request'; readonly row: RequestRow | null };
+  | { readonly kind: 'request'; readonly row: RequestRow | null }
+  | { readonly kind: 'asked'; readonly asked: readonly AskedAt[] };
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }

@@ -11,6 +11,7 @@ import {
   type UsageFigures,
 } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
+import { askedQueries } from './asked.ts';
 import type { HistoryQuery, PeriodSum, UsageSpan, UsageWrite } from './messages.ts';
 import { NO_USAGE, type UsagePlace } from './tally.ts';
 
@@ -89,6 +90,7 @@ export function createUsageQueries(db: Database) {
      ON CONFLICT DO UPDATE SET ${ADDED}`,
   );
   const requests = requestQueries(db);
+  const asked = askedQueries(db);
   const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -122,7 +124,7 @@ export function createUsageQueries(db: Database) {
        (SELECT at FROM usage WHERE span = @span ORDER BY at DESC LIMIT 1 OFFSET ${MAX_ROWS})`,
   );
 
-  const write = db.transaction(({ increments, rows: ended }: UsageWrite) => {
+  const write = db.transaction(({ increments, rows: ended, asked: names }: UsageWrite) => {
     for (const { place, figures } of increments) {
       const { at } = place;
       const spans = { minute: at, hour: at - (at % HOUR_MS), day: dayOf(at) };
@@ -130,6 +132,7 @@ export function createUsageQueries(db: Database) {
         add.run({ ...place, ...figures, span, at: start });
     }
     requests.add(ended);
+    asked.add(names);
   });
 
   const prune = db.transaction((nowMs: number) => {
@@ -137,6 +140,7 @@ export function createUsageQueries(db: Database) {
       dropOld.run(span, nowMs - keptMs);
       dropMany.run({ span });
     }
+    asked.prune(nowMs);
   });
 
   return {
@@ -157,6 +161,8 @@ export function createUsageQueries(db: Database) {
     rows: requests.rows,
     /** As JSON; null if it is not stored. */
     row: requests.row,
+    /** The names that apps asked for, the most frequent first. */
+    asked: asked.all,
     /** The sums since these times. */
     before: (from: { readonly dayFrom: number; readonly monthFrom: number }) => ({
       spent: spent.all(from),

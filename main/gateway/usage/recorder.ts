@@ -1,5 +1,6 @@
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import { outcomeOf } from '#shared/outcome.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-page.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { askedOf, createAskedTally } from './asked.ts';
 import type { Budgets, KeyLimits } from './limits.ts';
 import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
@@ -62,6 +64,7 @@ export function createUsageRecorder(
   const { clock, config, budgets, keyLimits } = deps;
   const tally = createTally();
   const buffered = createRowBuffer();
+  const asked = createAskedTally();
   let cancelTimer: (() => void) | null = null;
 
   function write(): void {
@@ -69,7 +72,7 @@ export function createUsageRecorder(
     cancelTimer = null;
     const [increments, rows] = [tally.take(), buffered.take()];
     if (increments.length === 0 && rows.length === 0) return;
-    store.write({ nowMs: clock.now(), increments, rows });
+    store.write({ nowMs: clock.now(), increments, rows, asked: asked.take() });
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
@@ -96,10 +99,13 @@ export function createUsageRecorder(
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, atMs: number) {
       if (!store.isKept) return;
-      const isFailure = row.state === 'failed' || row.state === 'broken';
-      const fallbacks = Number(row.fallbackReason !== 'none');
-      add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) }));
+      const outcome = outcomeOf(row);
+      const fallbacks = Number(outcome === 'fell-back');
+      const failures = Number(outcome === 'failed');
+      add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
       buffered.add(row);
+      const named = askedOf(row, atMs);
+      if (named !== null) asked.add(named);
     },
     async history(range: HistoryRange) {
       write();
@@ -113,6 +119,11 @@ export function createUsageRecorder(
     requests(wanted: RequestsWanted) {
       write();
       return store.requests(wanted);
+    },
+    /** The names that apps asked for in 30 days. */
+    async asked() {
+      write();
+      return { names: (await store.asked(clock.now())) ?? [], problem: store.problem };
     },
     request(id: string) {
       write();

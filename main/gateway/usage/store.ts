@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { RequestRow } from '#shared/live.ts';
+import type { AskedAt } from './asked.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import {
   type HistoryQuery,
@@ -34,6 +35,8 @@ export interface UsageStore {
   requests(wanted: RequestsWanted): Promise<RequestPage | null>;
   /** Null also if the request is not stored. */
   request(id: string): Promise<RequestRow | null>;
+  /** As `history`: what apps asked for in the 30 days before. */
+  asked(nowMs: number): Promise<readonly AskedAt[] | null>;
   close(): Promise<void>;
 }
 
@@ -48,6 +51,7 @@ export function forgetfulStore(problem: string): UsageStore {
     history: () => Promise.resolve(null),
     requests: () => Promise.resolve(null),
     request: () => Promise.resolve(null),
+    asked: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   };
 }
@@ -132,6 +136,10 @@ export async function openUsageStore(
     async request(id) {
       const answer = await ask({ kind: 'request', id });
       return answer?.kind === 'request' ? answer.row : null;
+    },
+    async asked(nowMs) {
+      const answer = await ask({ kind: 'asked', nowMs });
+      return answer?.kind === 'asked' ? answer.asked : null;
     },
     close() {
       if (!isOver) send({ kind: 'close' });

@@ -75,10 +75,12 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   port.on('message', answer);
 }
 
+type ReadQueries = Pick<UsageQueries, 'history' | 'rows' | 'row' | 'asked'>;
+
 /** Null if the database cannot be read. */
 async function answerTo(
   question: UsageQuestion,
-  queries: Pick<UsageQueries, 'history' | 'rows' | 'row'>,
+  queries: ReadQueries,
 ): Promise<UsageAnswer | null> {
   try {
     return await read(question, queries);
@@ -87,10 +89,7 @@ async function answerTo(
   }
 }
 
-async function read(
-  question: UsageQuestion,
-  queries: Pick<UsageQueries, 'history' | 'rows' | 'row'>,
-): Promise<UsageAnswer> {
+async function read(question: UsageQuestion, queries: ReadQueries): Promise<UsageAnswer> {
   switch (question.kind) {
     case 'history':
       return { kind: 'history', rows: queries.history(question.query) };
@@ -103,6 +102,8 @@ async function read(
       const [row = null] = text === null ? [] : await parsed([text]);
       return { kind: 'request', row };
     }
+    case 'asked':
+      return { kind: 'asked', asked: queries.asked(question.nowMs) };
     default:
       return assertNever(question, 'question');
   }

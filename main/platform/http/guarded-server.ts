@@ -22,7 +22,7 @@ const STALLED_MS = 600_000;
 /** Requests of one connection that wait for their answers; few clients send a second one before the first answer. */
 const MAX_PIPELINED = 64;
 
-/** An HTTP server, not listening yet, in which no caller can starve the others (docs/understand/limits.md#connections). */
+/** An HTTP server, not listening yet, in which no caller can starve the others (docs/reference/limits.md#connections). */
 export function createGuardedServer(
   listener: RequestListener,
   clock: Clock,

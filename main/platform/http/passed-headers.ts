@@ -3,10 +3,11 @@ import type { ResponseHeaders } from './types.ts';
 
 /**
  * Passed on from the caller of a gateway or an agent (docs/reference/http-api.md#forwarded-headers): no cookies, no gateway
- * token, no browser headers. What is called may be a gateway in turn, so the hops are among them.
+ * token, no browser headers. By the name of a session hosts find what is in their cache. What is called may be a gateway
+ * in turn, so the hops are among them.
  */
 const FROM_CALLER =
-  /^(accept|user-agent|traceparent|tracestate|x-request-id|x-gateway-hops)$|^(openai|anthropic|x-stainless)-/;
+  /^(accept|user-agent|traceparent|tracestate|x-request-id|x-gateway-hops|x-claude-code-session-id|session[-_]id|x-session-id|x-session-affinity|x-opencode-session|x-openwebui-chat-id)$|^(openai|anthropic|x-stainless)-/;
 
 /** In characters; no header that is passed on needs more. */
 const MAX_VALUE_LENGTH = 1024;

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
 import type { HttpError } from './responses.ts';
 
-/** Who may use a route (docs/reference/http-api.md#who-may). */
+/** Who may use a route (docs/reference/http-api.md#authentication). */
 export type Access = 'anyone' | 'callers' | 'control' | 'agents';
 
 /** A route writes its answer itself, or returns it, so that the server sends errors in the shape that the caller reads. */

@@ -1,5 +1,6 @@
-import { memo, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
@@ -13,10 +14,8 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { namesOf } from '../providers/provider-standing.ts';
 import { feedLabels, type Labels, wholeNameOf } from '../requests/attempt-names.ts';
-import { gaveContent, tokensPerSecond } from '../requests/attempt-text.ts';
 import { whoOf, whyOf } from '../requests/request-text.ts';
 import type { Conversation, Turn } from './conversation.ts';
-import { Markdown } from './markdown.tsx';
 
 /** A conversation through the gateway, kept only in the page until it is closed. */
 export function Chat({ conversation }: { readonly conversation: Conversation }) {
@@ -185,6 +184,9 @@ interface TurnViewProps {
   readonly waiting: string | null;
 }
 
+/** Loaded with the first answer: no other page needs what reads Markdown. */
+const Markdown = lazy(async () => ({ default: (await import('./markdown.tsx')).Markdown }));
+
 /** A question, its answer and its route. */
 const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }: TurnViewProps) {
   const { question, text, reasoning, end } = turn;
@@ -199,7 +201,9 @@ const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }:
       )}
       {text !== '' && (
         <div className="turn-answer">
-          <Markdown text={text} />
+          <Suspense fallback={<p>{text}</p>}>
+            <Markdown text={text} />
+          </Suspense>
         </div>
       )}
       {waiting !== null && <p className="quiet">{waiting}</p>}
@@ -279,33 +283,25 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
 export function courseText(row: RequestRow, labels: Labels): string {
   const who = whoOf(row, labels, wholeNameOf);
   const why = whyOf(row, labels);
-  return why === null ? who : t.chat.course(who, why);
+  if (why === null) return who;
+  const isInTurn = row.attempts.every(({ cause }) => cause === 'turn');
+  return isInTurn ? t.chat.inTurn(who, why) : t.chat.course(who, why);
 }
 
-/** Model, tokens, speed and time to first token; as the gateway counted them, once it has. */
+/** Model, tokens, speed and time to first token, as far as known. */
 export function turnFacts(turn: Turn, row: RequestRow | null = null): readonly string[] {
-  const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
-  const giver = row?.attempts.findLast((attempt) => gaveContent(attempt, row));
-  if (row !== null && row.tokens !== null && giver !== undefined) {
-    const perSecond = tokensPerSecond(giver);
-    const started = row.attempts.find((attempt) => gaveContent(attempt, row))?.firstContentMs;
-    return [
-      ...(model === null ? [] : [model]),
-      t.usage.tokens(row.tokens),
-      ...(perSecond === null ? [] : [t.usage.rate(perSecond)]),
-      ...(started === null || started === undefined
-        ? []
-        : [t.chat.firstToken(formatDuration(started))]),
-    ];
-  }
-  const tokens =
-    usage === null
-      ? pieces === 0
-        ? []
-        : [t.chat.aboutTokens(pieces)]
-      : [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
-  const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
+  const { model, endedAt } = turn;
+  const firstTokenMs = row === null ? null : firstTokenMsOf(row);
+  const tokens = tokensText(turn, row);
+  const first = firstTokenMs === null ? [] : [t.chat.firstToken(formatDuration(firstTokenMs))];
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+}
+
+/** As the gateway counted them; until it has, as the upstream reported them, or else one for each piece of text. */
+function tokensText({ usage, pieces }: Turn, row: RequestRow | null): readonly string[] {
+  if (row !== null && row.tokens !== null) return [t.usage.tokens(row.tokens)];
+  if (usage !== null) return [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
+  return pieces === 0 ? [] : [t.chat.aboutTokens(pieces)];
 }
 
 /** Tokens per second from the first to the last; the wait for the first is shown separately. */

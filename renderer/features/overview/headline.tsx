@@ -3,44 +3,58 @@ import type { NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';
-import { formatDuration } from '../../text/format.ts';
+import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { isLasting } from './upstream-card.tsx';
-import type { UpstreamList, UpstreamView } from './upstream-list.ts';
+import { type Remedy, RemedyButton } from './remedy.tsx';
+import { firstBack, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;
+  readonly list: UpstreamList;
   readonly children: ReactNode;
 }
 
 const LINES = 2;
 
 /** The summary at the top of the overview; read aloud when it changes. */
-export function Headline({ headline, children }: HeadlineProps) {
-  const { lead, subject, rest, tone, details, problems } = headline;
-  // Two lines are reserved below the headline; the last one counts the problems that do not fit.
-  const shown = problems.length <= LINES ? LINES : LINES - 1;
+export function Headline({ headline, list, children }: HeadlineProps) {
+  const { lead, subject, rest, tone, details, problems, isStuck } = headline;
+  // Two lines are reserved below the headline, and the last one counts the problems that do not fit. Where nobody
+  // answers, the owner has to see all of them.
+  const shown = problems.length <= LINES || isStuck ? problems.length : LINES - 1;
   const more = problems.length - shown;
   return (
     <section className="headline">
-      <div aria-live="polite">
-        <h1>
-          {lead}
-          <span data-tone={tone}>{subject}</span>
-          {rest}
-        </h1>
-        {problems.length === 0 && details.map((line) => <p key={line}>{line}</p>)}
-        {problems.slice(0, shown).map(({ what, todo }) => (
-          <p key={what}>
-            <strong>{what}</strong> {todo}
-          </p>
-        ))}
-        {more > 0 && <p>{t.overview.headline.more(more)}</p>}
+      <div>
+        <div aria-live="polite">
+          <h1>
+            {lead}
+            <span data-tone={tone}>{subject}</span>
+            {rest}
+          </h1>
+          {(problems.length === 0 || isStuck) && details.map((line) => <p key={line}>{line}</p>)}
+        </div>
+        {isStuck && <Back list={list} />}
+        <div aria-live="polite">
+          {problems.slice(0, shown).map(({ what, todo, remedy }) => (
+            <p key={what}>
+              <strong>{what}</strong> {todo} {remedy !== null && <RemedyButton remedy={remedy} />}
+            </p>
+          ))}
+          {more > 0 && <p>{t.overview.headline.more(more)}</p>}
+        </div>
       </div>
       {children}
     </section>
   );
+}
+
+/** Outside the live regions, because it ticks. */
+function Back({ list }: { readonly list: UpstreamList }) {
+  const back = firstBack(list);
+  if (back === null) return null;
+  return <p>{words.backIn(back.label, formatCountdown(back.remainingMs))}</p>;
 }
 
 export interface HeadlineText {
@@ -50,9 +64,11 @@ export interface HeadlineText {
   readonly subject: string;
   readonly rest: string;
   readonly tone: Tone;
-  /** Lines shown if there are no problems. */
+  /** Lines shown if there are no problems, or nobody answers. */
   readonly details: readonly string[];
   readonly problems: readonly Problem[];
+  /** Nobody is known to answer. */
+  readonly isStuck: boolean;
 }
 
 const words = t.overview.headline;
@@ -65,34 +81,40 @@ export const UNREACHABLE: HeadlineText = {
   tone: 'red',
   details: [words.appsGetErrors],
   problems: [],
+  isStuck: false,
 };
 
-/** The headline for the upstreams' state. */
+/** The gateway's verdict in words, with what is wrong with each upstream. */
 export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
-  const found = list.upstreams.map(problemAt).filter((problem) => problem !== null);
-  const { server, upstreams } = list;
-  const broken = demo ? found.map(({ what }) => ({ what, todo: words.demoTodo })) : found;
-  const problems = server || broken.length === 0 ? broken : [...broken, ...switchedOff(upstreams)];
-  if (!server) return { ...withoutServer(upstreams), problems };
-  return { ...withServer(server, list), problems };
+  const { upstreams, verdict } = list;
+  const isStuck = verdict.kind === 'stuck';
+  const found = upstreams
+    .map((upstream) => problemAt(upstream, isStuck))
+    .filter((problem) => problem !== null);
+  const broken = demo
+    ? found.map(({ what }) => ({ what, todo: words.demoTodo, remedy: null }))
+    : found;
+  const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
+  return { ...sentenceFor(list), problems, isStuck };
 }
 
 /** True while no upstream is set up at all. */
-export function isUnconfigured(list: UpstreamList): boolean {
-  return !list.upstreams.some(isSetUp);
+export function isUnconfigured({ verdict }: UpstreamList): boolean {
+  return verdict.kind === 'bare';
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
-  return [{ what: words.paidOff, todo: words.paidOffTodo }];
+  const remedy: Remedy = { kind: 'settings', section: 'routing', word: words.openSetting };
+  return [{ what: words.paidOff, todo: words.paidOffTodo, remedy }];
 }
 
 function isOff({ condition }: UpstreamView): boolean {
   return condition.kind === 'zero-spend';
 }
 
-type Sentence = Omit<HeadlineText, 'problems'>;
+type Sentence = Omit<HeadlineText, 'problems' | 'isStuck'>;
 
 function say(
   tone: Tone,
@@ -102,30 +124,34 @@ function say(
   return { lead, subject, rest, tone, details };
 }
 
-function withoutServer(upstreams: readonly UpstreamView[]): Sentence {
-  if (!upstreams.some(isSetUp)) return say('grey', { subject: words.bare }, words.bareTodo);
-  const [local] = upstreams;
-  if (local?.condition.kind === 'no-provider' && local.condition.cause === 'verifying') {
-    const { label: subject } = local.report;
-    return say('blue', { subject, rest: words.verifying }, words.verifyingNote);
+function sentenceFor(list: UpstreamList): Sentence {
+  const { verdict, upstreams, server } = list;
+  switch (verdict.kind) {
+    case 'bare':
+      return say('grey', { subject: words.bare }, words.bareTodo);
+    case 'verifying': {
+      const subject = upstreams[0]?.report.label ?? '';
+      return say('blue', { subject, rest: words.verifying }, words.verifyingNote);
+    }
+    case 'stuck': {
+      const detail = server === null ? words.noneAtAll : words.stillTried(server.report.label);
+      return say('red', words.none, detail);
+    }
+    case 'untested': {
+      const subject = server?.report.label ?? '';
+      return say('grey', { subject, rest: words.untested }, words.untestedTodo);
+    }
+    case 'serving':
+      return server === null ? say('red', words.none) : serving(server, upstreams);
   }
-  const [off] = switchedOff(upstreams);
-  if (off) return say('red', words.none, `${off.what} ${off.todo}`);
-  const isCooling = upstreams.some(({ condition }) => condition.kind === 'cooling');
-  return say('red', words.none, isCooling ? words.noneButTried : words.noneAtAll);
 }
 
-function withServer(server: UpstreamView, { upstreams }: UpstreamList): Sentence {
+function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sentence {
   const { label: subject, timeoutMs } = server.report;
+  const details = detailLines(server, upstreams);
   switch (server.condition.kind) {
-    case 'failing':
-      return say('red', { subject, rest: words.failing }, words.stillTried);
-    case 'down':
-      return say('red', { subject, rest: words.down }, words.stillTried);
-    case 'untested':
-      return say('grey', { subject, rest: words.untested }, words.untestedTodo);
     case 'probe':
-      return say('amber', { subject, rest: words.retried }, words.noOther);
+      return say('amber', { subject, rest: words.retried }, ...details);
     case 'on-demand': {
       const { warmup } = server.condition;
       if (warmup === 'ready') break;
@@ -136,7 +162,7 @@ function withServer(server: UpstreamView, { upstreams }: UpstreamList): Sentence
   }
   const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
   const rest = words.servingRest(before.map(({ report }) => report.label));
-  return say('green', { lead: words.serving, subject, rest }, ...detailLines(server, upstreams));
+  return say('green', { lead: words.serving, subject, rest }, ...details);
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -161,115 +187,170 @@ function isSetUp({ condition }: UpstreamView): boolean {
   return condition.kind !== 'missing';
 }
 
-/** A problem and its remedy. */
+/** A problem and what helps. */
 interface Problem {
   readonly what: string;
   readonly todo: string;
+  /** Null where there is nothing to press. */
+  readonly remedy: Remedy | null;
 }
 
 const problemWords = t.overview.problems;
+const remedyWords = t.overview.remedies;
 
-/** An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. */
-function problemAt(upstream: UpstreamView): Problem | null {
+const MACHINES: Remedy = { kind: 'machines' };
+
+function settingsAt({ id }: UpstreamReport, word: string): Remedy {
+  return { kind: 'settings', section: id, word };
+}
+
+/**
+ * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
+ * answers, so that also what passes by itself is told.
+ */
+function problemAt(upstream: UpstreamView, isStuck: boolean): Problem | null {
   const { condition, report } = upstream;
-  const { label, circuit } = report;
-  const because =
-    circuit.lastError === null ? '' : problemWords.because(reasonText(reasonOf(circuit.lastError)));
+  const { label, circuit, id } = report;
+  const check: Remedy = { kind: 'check', id, label };
   switch (condition.kind) {
     case 'cooling':
     case 'probe':
-      return {
-        what: isSlow(upstream)
-          ? problemWords.slow(label, circuit.consecutiveSlow)
-          : problemWords.failed(label, circuit.consecutiveFails, because),
-        todo: repair(upstream),
-      };
+      return condition.cause === 'slow'
+        ? {
+            what: problemWords.slow(label, circuit.consecutiveSlow),
+            todo: problemWords.checkUse,
+            remedy: check,
+          }
+        : {
+            what: problemWords.failed(label, circuit.consecutiveFails, becauseOf(report)),
+            ...repair(report),
+          };
     case 'failing':
-      return { what: problemWords.failing(label, because), todo: repair(upstream) };
+      return { what: problemWords.failing(label, becauseOf(report)), ...repair(report) };
     case 'skipped':
       if (condition.reason === 'budget') return budgetProblem(report);
-      return isLasting(condition.reason) ? skipProblem(upstream, condition.reason) : null;
+      return isLasting(condition.reason) || isStuck ? skipProblem(report, condition.reason) : null;
     case 'no-provider':
-      return noProviderProblem(label, condition.cause);
+      return noProviderProblem(label, condition.cause, isStuck);
     case 'down':
-      return downProblem(upstream, condition.reason);
+      return downProblem(report, condition.reason);
     case 'on-demand':
       return condition.warmup === 'failed'
-        ? { what: problemWords.notStarted(label), todo: problemWords.notStartedTodo }
+        ? {
+            what: problemWords.notStarted(label),
+            todo: problemWords.notStartedTodo,
+            remedy: check,
+          }
         : null;
     default:
       return nearBudget(report);
   }
 }
 
+function becauseOf({ circuit: { lastError } }: UpstreamReport): string {
+  return lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
+}
+
 function nearBudget(report: UpstreamReport): Problem | null {
   const { label, budget } = report;
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-  return { what: problemWords.nearBudget(label, budget.period), todo: raiseBudget(report) };
+  return {
+    what: problemWords.nearBudget(label, budget.period),
+    todo: '',
+    remedy: settingsAt(report, remedyWords.raiseBudget),
+  };
 }
 
 function budgetProblem(report: UpstreamReport): Problem {
-  const what = problemWords.budget(report.label, report.budget?.period ?? 'day');
-  return { what, todo: raiseBudget(report) };
+  return {
+    what: problemWords.budget(report.label, report.budget?.period ?? 'day'),
+    todo: '',
+    remedy: settingsAt(report, remedyWords.raiseBudget),
+  };
 }
 
-function raiseBudget({ id, budget }: UpstreamReport): string {
-  const name = `SWITCHYARD_${id.toUpperCase()}_BUDGET_${budget?.period.toUpperCase() ?? 'DAY'}`;
-  return problemWords.budgetTodo(name);
-}
-
-function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {
+function noProviderProblem(
+  label: string,
+  cause: NoProviderCause,
+  isStuck: boolean,
+): Problem | null {
+  const remedy = MACHINES;
   switch (cause) {
     case 'silent':
-      return { what: problemWords.silent(label), todo: problemWords.silentTodo };
+      return { what: problemWords.silent(label), todo: problemWords.silentTodo, remedy };
     case 'engine':
-      return { what: problemWords.engine(label), todo: problemWords.engineTodo };
+      return { what: problemWords.engine(label), todo: problemWords.engineTodo, remedy };
     case 'no-gpu':
-      return { what: problemWords.noGpu(label), todo: problemWords.noGpuTodo };
+      return { what: problemWords.noGpu(label), todo: problemWords.noGpuTodo, remedy };
     case 'failed':
-      return { what: problemWords.unverified(label), todo: problemWords.unverifiedTodo };
+      return { what: problemWords.unverified(label), todo: problemWords.unverifiedTodo, remedy };
+    case 'paused':
+      // It is what the owner wanted, unless nobody else answers.
+      return isStuck
+        ? { what: problemWords.paused(label), todo: problemWords.pausedTodo, remedy }
+        : null;
     case 'verifying':
       return null;
   }
 }
 
-function downProblem(upstream: UpstreamView, reason: string): Problem {
-  const { label, baseUrl, id } = upstream.report;
-  if (reason === 'credentials') return skipProblem(upstream, reason);
+function downProblem(report: UpstreamReport, reason: string): Problem {
+  const { label, baseUrl, id } = report;
+  if (isLasting(reason)) return skipProblem(report, reason);
+  const what = problemWords.down(label, reasonText(reason));
+  if (isPool(report)) return { what, todo: problemWords.seeMachines, remedy: MACHINES };
   const place = baseUrl === null ? '' : problemWords.at(baseUrl);
   const todo = id === 'local' ? problemWords.startOrCorrect(place) : problemWords.check(place);
-  return { what: problemWords.down(label, reasonText(reason)), todo };
+  return { what, todo, remedy: { kind: 'check', id, label } };
 }
 
-function isSlow({ report }: UpstreamView): boolean {
-  return report.circuit.consecutiveFails === 0;
+/** Verified machines serve Local: which of them fails, and why, only their page tells. */
+function isPool({ id, baseUrl }: UpstreamReport): boolean {
+  return id === 'local' && baseUrl === null;
 }
 
-function repair(upstream: UpstreamView): string {
-  const { baseUrl, circuit, id } = upstream.report;
-  if (isSlow(upstream)) return problemWords.checkUse;
+function repair(report: UpstreamReport): Pick<Problem, 'todo' | 'remedy'> {
+  const { baseUrl, circuit, id, label } = report;
+  if (isPool(report)) return { todo: problemWords.seeMachines, remedy: MACHINES };
+  const remedy: Remedy = { kind: 'check', id, label };
   const place = baseUrl === null ? '' : problemWords.at(baseUrl);
-  if (id !== 'local') return problemWords.checkService(place);
-  return circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable'
-    ? problemWords.startEngine(place)
-    : problemWords.checkEngine(place);
+  if (id !== 'local') return { todo: problemWords.checkService(place), remedy };
+  const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
+  const todo = isUnreachable ? problemWords.startEngine(place) : problemWords.checkEngine(place);
+  return { todo, remedy };
 }
 
-function skipProblem({ report }: UpstreamView, reason: string): Problem {
-  const { label, id, model } = report;
-  const place = (name: string): string =>
-    problemWords.setting(`SWITCHYARD_${id.toUpperCase()}_${name}`);
+/** Exclusions that only a person can end; the others expire. */
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+
+/** True for an exclusion that only a person can end. */
+export function isLasting(reason: string): boolean {
+  return PERMANENT.has(reason);
+}
+
+function skipProblem(report: UpstreamReport, reason: string): Problem {
+  const { label, model, id } = report;
+  const check: Remedy = { kind: 'check', id, label };
   switch (reason) {
     case 'credentials':
-      return { what: problemWords.key(label), todo: problemWords.keyTodo(place('API_KEY')) };
+      return {
+        what: problemWords.key(label),
+        todo: problemWords.keyTodo,
+        remedy: settingsAt(report, remedyWords.changeKey),
+      };
     case 'quota':
-      return { what: problemWords.quota(label), todo: problemWords.quotaTodo };
+      return { what: problemWords.quota(label), todo: problemWords.quotaTodo, remedy: check };
     case 'model_not_found':
       return {
         what: problemWords.model(label, model),
-        todo: problemWords.modelTodo(place('MODEL')),
+        todo: problemWords.modelTodo,
+        remedy: settingsAt(report, remedyWords.changeModel),
       };
     default:
-      return { what: problemWords.skipped(label, reasonText(reason)), todo: '' };
+      return {
+        what: problemWords.skipped(label, reasonText(reason)),
+        todo: problemWords.skippedTodo,
+        remedy: check,
+      };
   }
 }

@@ -35,7 +35,7 @@ export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
   const leads = bare || (wasUnconfigured && data.requests.length === 0);
   return (
     <>
-      <Headline headline={headline}>
+      <Headline headline={headline} list={list}>
         <Counters isFirstRun={leads} />
       </Headline>
       {leads && <FirstRun />}

@@ -11,6 +11,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
+import { isLasting } from './headline.tsx';
 import type { Flow, UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
@@ -160,17 +161,9 @@ interface UpstreamWords extends StateText {
   readonly detail: string | null;
 }
 
-/** Exclusions that only a person can end; the others expire. */
-const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
-
-/** True for an exclusion that only a person can end. */
-export function isLasting(reason: string): boolean {
-  return PERMANENT.has(reason);
-}
-
 const { states, stateDetails: details } = t;
 
-export function upstreamWords({ condition, flow, inFlight }: UpstreamView): UpstreamWords {
+export function upstreamWords({ condition, flow }: UpstreamView): UpstreamWords {
   switch (condition.kind) {
     case 'missing':
       return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
@@ -187,7 +180,7 @@ export function upstreamWords({ condition, flow, inFlight }: UpstreamView): Upst
         details.retryIn(formatCountdown(condition.remainingMs)),
       );
     case 'probe':
-      return inFlight > 0
+      return condition.isRunning
         ? say('amber', states.retrying)
         : say('amber', states.nextRetry, details.nextRetry);
     case 'failing':
@@ -198,7 +191,7 @@ export function upstreamWords({ condition, flow, inFlight }: UpstreamView): Upst
       return say(
         'red',
         { ...states.down, word: reasonText(condition.reason) },
-        details.seenByCheck,
+        condition.by === 'check' ? details.seenByCheck : null,
       );
     case 'untested':
       return say('grey', states.untested, details.notCalled);

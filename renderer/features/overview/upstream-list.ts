@@ -1,4 +1,10 @@
-import { type Condition, conditionOf, isAdmitted, isSound } from '#shared/condition.ts';
+import {
+  type Condition,
+  conditionAfter,
+  isAdmitted,
+  isSound,
+  type Verdict,
+} from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
@@ -14,39 +20,62 @@ export interface UpstreamView {
 /** The five upstreams in routing order. */
 export interface UpstreamList {
   readonly upstreams: readonly UpstreamView[];
-  /** The upstream expected to answer the next request; null if there is none. */
+  /** What the next request will meet. */
+  readonly verdict: Verdict;
+  /** The upstream that the next request is expected to end at; null if there is none. */
   readonly server: UpstreamView | null;
   readonly totalInFlight: number;
 }
 
-/** The upstreams as known, carried forward to `now`. */
+/** The gateway's judgement, carried forward to `now`. */
 export function upstreamList(data: LiveData, now: number): UpstreamList {
-  const { status, inFlight, sightings } = data;
-  const context = {
-    status,
-    elapsedMs: Math.max(0, now - data.statusAt),
-    serverNow: now + data.skewMs,
-  };
+  const { status, inFlight, judgement } = data;
+  const { conditions, verdict } = judgement;
+  const elapsedMs = Math.max(0, now - data.statusAt);
   const known = status.upstreams.map((report) => ({
     report,
-    condition: conditionOf(report, { ...context, sighting: sightings[report.id] }),
+    condition: conditionAfter(conditions[report.id], elapsedMs),
     inFlight: inFlight[report.id],
   }));
-  const end = known.findIndex(({ report }) => report.id === data.next);
+  const server = serverOf(verdict);
+  const end = known.findIndex(({ report }) => report.id === server);
   const upstreams = known.map((upstream, index) => ({
     ...upstream,
     flow: flowAt(index, end, upstream.condition),
   }));
   return {
     upstreams,
+    verdict,
     server: upstreams[end] ?? null,
     totalInFlight: known.reduce((sum, upstream) => sum + upstream.inFlight, 0),
   };
 }
 
+function serverOf(verdict: Verdict) {
+  switch (verdict.kind) {
+    case 'serving':
+    case 'untested':
+      return verdict.by;
+    case 'stuck':
+      return verdict.tries;
+    default:
+      return null;
+  }
+}
+
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: UpstreamView): boolean {
   return condition.kind !== 'untested' && isSound(condition);
+}
+
+/** The first upstream that is back after a time; null if no end is known. */
+export function firstBack({ upstreams }: UpstreamList) {
+  const waiting = upstreams.flatMap(({ report: { label }, condition }) =>
+    condition.kind === 'cooling' || condition.kind === 'skipped'
+      ? [{ label, remainingMs: condition.remainingMs }]
+      : [],
+  );
+  return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
 }
 
 function flowAt(index: number, end: number, condition: Condition): Flow {

@@ -78,6 +78,9 @@ function Attempt({
         {resultText(attempt, row)}
         {error !== null && <span className="predicted attempt-error"> {error}</span>}
         {usage !== null && <span className="predicted"> {usage}</span>}
+        {attempt.cutAtTokens !== null && (
+          <span className="predicted attempt-error"> {words.cut(attempt.cutAtTokens)}</span>
+        )}
         {attempt.polls > 0 && <span className="predicted"> {words.polled(attempt.polls)}</span>}
       </td>
       <td data-label={words.started}>{words.startedAt(formatDuration(startMs))}</td>

@@ -3,6 +3,7 @@ import type { StateText, Tone } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import { engineName } from './agent-engine.ts';
+import { freedUntil } from './agent-models-text.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
 export interface AgentWords extends StateText {
@@ -17,6 +18,7 @@ interface AgentBystander {
   /** Local uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
   readonly isOwner: boolean;
+  readonly nowMs: number;
 }
 
 /** In its first seconds, an agent may not have searched everywhere. */
@@ -43,11 +45,15 @@ export function offWords(message: string): AgentWords {
   return say(['stopped', 'grey', own.off], message);
 }
 
-function ownerWords({ owner }: AgentView, { isOwner }: AgentBystander): AgentWords | null {
+function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | null {
+  const { owner } = view;
+  const { isOwner } = bystander;
   if (owner.mode === 'on') return null;
   if (owner.mode === 'leaving') {
     return say(['stopped', 'grey', own.stopping], says.stopping);
   }
+  const ofMemory = memoryWords(view, bystander);
+  if (ofMemory !== null) return ofMemory;
   if (owner.wish === 'on') {
     const reasons = owner.reasons.join(' ') || says.heldBack;
     return say(['paused', 'grey', own.heldBack], reasons, says.heldBackTodo);
@@ -56,6 +62,21 @@ function ownerWords({ owner }: AgentView, { isOwner }: AgentBystander): AgentWor
     return say(['draining', 'grey', any.draining], says.draining(isOwner));
   }
   return say(['paused', 'grey', any.paused], says.paused(owner.wish === 'drained', isOwner));
+}
+
+/** While models are being changed, or the owner has freed the memory; a rule that frees it speaks for itself. */
+function memoryWords(
+  { owner, memory }: AgentView,
+  { isOwner, nowMs }: AgentBystander,
+): AgentWords | null {
+  if (memory.state === 'loading' || memory.state === 'unloading' || memory.state === 'freeing')
+    return say(['loading', 'blue', own.changing], owner.reasons.join(' '));
+  if (owner.freed === null) return null;
+  return say(
+    ['paused', 'grey', own.freed],
+    says.freed(freedUntil(owner, nowMs), isOwner),
+    says.freedTodo(memory.toLoad, isOwner),
+  );
 }
 
 function engineWords({ engine, uptimeS }: AgentView): AgentWords | null {

@@ -55,15 +55,17 @@ function LimitRule({ owner, row }: RuleProps) {
     (wanted) => actions.saveSettings({ agent: { [row.key]: wanted } }),
   );
   const rule = ruleShown(owner, row, shown !== null);
+  const first = FIRST_LIMITS[row.key] ?? 1;
   return (
     <OwnerRule
       error={error}
       shown={rule}
       variable={variableOf(row, settings)}
-      onChange={(on) => choose(on ? FIRST_LIMIT_C : null)}
+      onChange={(on) => choose(on ? first : null)}
     >
-      <TemperatureLimit
-        limit={shown ?? FIRST_LIMIT_C}
+      <Limit
+        words={words.limits[row.key] ?? NO_WORDS}
+        limit={shown ?? first}
         disabled={!control || rule.isHeld || !rule.isOn}
         isRefused={error !== null}
         onLimit={choose}
@@ -115,7 +117,8 @@ function OwnerRule({ shown, variable, error, onChange, children }: OwnerRuleProp
   );
 }
 
-interface TemperatureLimitProps {
+interface LimitProps {
+  readonly words: { readonly name: string; readonly unit: string };
   readonly limit: number | string;
   readonly disabled: boolean;
   /** Whether the gateway refused the last limit. */
@@ -123,8 +126,8 @@ interface TemperatureLimitProps {
   readonly onLimit: (limit: number | string) => void;
 }
 
-/** A field for a limit in °C, saved when it loses the focus or Enter is pressed. */
-function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
+/** A field for a limit, saved when it loses the focus or Enter is pressed. */
+function Limit({ words: { name, unit }, limit, disabled, isRefused, onLimit }: LimitProps) {
   const [entered, setEntered] = useState<string | null>(null);
   const enter = (): void => {
     setEntered(null);
@@ -138,7 +141,7 @@ function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLi
         type="text"
         inputMode="numeric"
         autoComplete="off"
-        aria-label={t.thisMachine.rules.limit}
+        aria-label={name}
         aria-invalid={isRefused}
         value={entered ?? String(limit)}
         disabled={disabled}
@@ -150,7 +153,7 @@ function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLi
         }}
       />
       <span className="unit" aria-hidden="true">
-        {t.thisMachine.rules.unit}
+        {unit}
       </span>
     </span>
   );
@@ -181,8 +184,12 @@ interface RuleShown {
   readonly ineffective: string | null;
 }
 
-/** The limit proposed if none is set: a temperature at which a GPU can run permanently. */
-const FIRST_LIMIT_C = 80;
+/** The limits proposed if none is set: a temperature at which a GPU can run permanently, and a long break. */
+const FIRST_LIMITS: Readonly<Record<string, number>> = {
+  maxGpuTemperatureC: 80,
+  idleUnloadMin: 30,
+};
+const NO_WORDS = { name: '', unit: '' };
 
 /** A rule on this machine; `isOn` is the state that the page shows. */
 export function ruleShown(

@@ -10,6 +10,7 @@ import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
+import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine, localUrlOf } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
@@ -17,6 +18,7 @@ import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
+import { ModelsHere } from './models-here.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 
 const READING_OPTIONS = {
@@ -91,7 +93,7 @@ function Machine(props: MachineProps) {
   const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   return (
     <Frame
-      words={agentWords(view, { isDirect, isOwner: control })}
+      words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
       title={title}
       actions={
         <ModeActions {...{ view, onTaken }}>
@@ -102,10 +104,31 @@ function Machine(props: MachineProps) {
       {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
+      {view.record.gpu.devices.length > 0 && (
+        <>
+          <GpuList gpu={view.record.gpu} />
+          <Readings readings={view.gpuReadings} />
+        </>
+      )}
+      <ModelsHere {...{ view, serverNow, onTaken }} />
       <OwnerRules view={view} />
       <ToolProblems view={view} />
       <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
+  );
+}
+
+/** Where each GPU's values come from, for those who doubt them. */
+function Readings({ readings }: { readonly readings: readonly string[] }) {
+  const said = readings.filter((text) => text !== '');
+  if (said.length === 0) return null;
+  return (
+    <details className="gpu-readings">
+      <summary>{t.thisMachine.facts.readings}</summary>
+      {said.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+    </details>
   );
 }
 
@@ -193,8 +216,14 @@ const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
 const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
 
 /** The modes that would change something; none while the agent is leaving. */
-export function modeActions({ owner: { wish, mode } }: AgentView): readonly ModeAction[] {
+export function modeActions({
+  owner: { wish, mode, freed },
+  memory,
+}: AgentView): readonly ModeAction[] {
   if (mode === 'leaving') return [];
+  const isChanging = memory.state === 'loading' || memory.state === 'unloading';
+  // It comes back by itself.
+  if (wish === 'on' && freed === null && isChanging) return [PAUSE];
   switch (wish) {
     case 'on':
       return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];

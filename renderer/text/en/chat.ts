@@ -30,6 +30,7 @@ export const chat = {
   noUpstream: 'No upstream',
   passed: (upstream: string, reason: string) => `${upstream} ${reason}`,
   route: (served: string, passed: readonly string[]) => `${served}, after ${passed.join(', ')}`,
+  inTurn: (who: string, why: string) => `${who}, ${why}`,
   course: (who: string, why: string) => `${who}: ${why}`,
   machine: 'a machine',
   seeMachines: 'See Machines',

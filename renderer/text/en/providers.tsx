@@ -108,6 +108,9 @@ export const providers = {
     useUnknown: (total: string) => `${total} GB, use unknown`,
     usedOf: (used: string, total: string) => `${used} of ${total} GB`,
     percent: (percent: number) => `${percent}%`,
+    /** Of more than four GPUs the lowest and the highest. */
+    percents: (all: readonly number[]) =>
+      all.length > 4 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
     celsius: (celsius: number) => `${Math.round(celsius)} °C`,
   },
   checks: {

@@ -21,6 +21,7 @@ export const reasons = {
   credentials: 'key rejected',
   model_not_found: 'model not found',
   context_length: 'prompt too long',
+  truncated: 'prompt cut',
   request_too_large: 'request too large',
   unsupported_input: 'input not supported',
   unsupported_feature: 'feature not supported',
@@ -31,7 +32,11 @@ export const reasons = {
   outrun: 'lost the race',
   /** Only in tests of an upstream. */
   starting: 'starting up',
-} satisfies Record<NamedReason | 'starting', string> as Readonly<Record<string, string>>;
+  /** Only of a machine. */
+  verification: 'verification failed',
+} satisfies Record<NamedReason | 'starting' | 'verification', string> as Readonly<
+  Record<string, string>
+>;
 
 /** The same reasons as predicates that follow the upstream's name. */
 export const predicates = {
@@ -51,7 +56,8 @@ export const predicates = {
   quota: 'was out of quota',
   credentials: 'rejected the key',
   model_not_found: 'did not have the model',
-  context_length: 'found the prompt too long for its context',
+  context_length: 'had too small a window for the prompt',
+  truncated: 'read only a part of the prompt',
   request_too_large: 'found the request too large for its limits',
   unsupported_input: 'cannot read such input',
   unsupported_feature: 'lacks a feature that the request uses',

@@ -163,6 +163,8 @@ export const attempts = {
   circuit: (states: string) => `circuit ${states}`,
   circuitChange: (before: string, after: string) => `${before} → ${after}`,
   circuits: { closed: 'closed', open: 'open', probing: 'testing' },
+  cut: (tokens: number) =>
+    `read only ${formatCount(tokens)} tokens of a longer prompt: its context window is too small`,
   polled: (count: number) => `polled ${counted(count, TIMES)} as it started`,
   startedAt: (duration: string) => `+${duration}`,
   predicted: (duration: string) => `predicted ${duration}`,

@@ -22,6 +22,16 @@ export const rules = {
     hint: 'It serves again once the GPU has been quiet for 30 s.',
     unsupported: 'no GPU here reports its load',
   },
+  freeMemory: {
+    label: 'Free the memory too',
+    hint: 'A rule that pauses it also unloads its models, except the one about heat.',
+    unsupported: '',
+  },
+  idleUnloadMin: {
+    label: 'Unload idle models',
+    hint: 'For llama.cpp’s router and llama-swap; Ollama, LM Studio and Docker do it themselves.',
+    unsupported: '',
+  },
 };
 
 const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
@@ -58,6 +68,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     modelAliases: 'Model aliases',
     modelFallback: 'Allow another model',
     idleTimeoutMs: 'Mid-answer idle timeout',
+    affinity: 'Keep conversations on their machine',
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
     hedge: 'Hedge slow requests',
@@ -111,6 +122,7 @@ export const choiceLabels: Readonly<Record<string, Readonly<Record<string, strin
     chat: 'Neither, only chat completions',
   },
   modelFallback: { any: 'Yes', same: 'No' },
+  affinity: { auto: 'While it is quicker', off: 'No' },
   hedge: {
     own: 'Your machines with your machines, paid with paid',
     all: 'On the next upstream, even if paid',

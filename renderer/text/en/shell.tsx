@@ -14,6 +14,7 @@ export const shell = {
     chat: 'Chat',
     providers: 'Machines',
     requests: 'Requests',
+    models: 'Models',
     history: 'History',
     settings: 'Settings',
   },

@@ -19,6 +19,10 @@ export const states = {
     means: 'None of its machines reports to this gateway, so requests skip it.',
   },
   engine: { word: 'engine down', means: 'Its machines report, but no engine on them answers.' },
+  paused: {
+    word: 'paused',
+    means: 'The owners of its machines keep requests away for now.',
+  },
   'no-gpu': {
     word: 'no GPU found',
     means: 'An engine was found on a machine without a GPU, so requests skip it.',
@@ -124,6 +128,8 @@ export const agentStates = {
   off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
   heldBack: { word: 'held back', means: 'One of the owner’s rules keeps requests away for now.' },
+  freed: { word: 'memory freed', means: 'Its models are unloaded for other programs.' },
+  changing: { word: 'changing models', means: 'A model is being loaded or unloaded.' },
   starting: { word: 'starting', means: 'Its agent has just started.' },
   noEngine: { word: 'no engine', means: 'There is no engine here that could answer.' },
   locked: {

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { counted, formatCount, formatList } from '../format.ts';
-import { NOTES } from './nouns.ts';
+import { MODELS, NOTES } from './nouns.ts';
 
 /** The card of the gateway's own machine. */
 export const thisMachine = {
@@ -23,8 +23,28 @@ export const thisMachine = {
     held: (variable: ReactNode) => <> Set by {variable}; change it there and restart.</>,
     ineffective: (isOn: boolean, why: string) =>
       isOn ? `It has no effect here: ${why}.` : `It would have no effect here: ${why}.`,
-    limit: 'Limit in °C',
-    unit: '°C',
+    limits: {
+      maxGpuTemperatureC: { name: 'Limit in °C', unit: '°C' },
+      idleUnloadMin: { name: 'Time in minutes', unit: 'min' },
+    } as Readonly<Record<string, { readonly name: string; readonly unit: string }>>,
+  },
+  memory: {
+    title: 'Models in memory',
+    nothing: 'None is loaded.',
+    others: (count: number) => `${counted(count, MODELS)} not in memory`,
+    free: 'Free the GPU',
+    freeAgain: 'Free it again',
+    freeTwoHours: 'Free it for 2 h',
+    about:
+      'Unloads all models for a game or another program. Other upstreams answer meanwhile; Resume loads first what was loaded.',
+    load: 'Load',
+    unload: 'Unload',
+    pending: 'Working…',
+    uses: { embedding: 'embeddings', rerank: 'reranking', other: 'speech or pictures' },
+    loaded: (age: string) => `loaded ${age}`,
+    size: (gigabytes: string) => `${gigabytes} GB`,
+    vram: (gigabytes: string) => `${gigabytes} GB of GPU memory`,
+    window: (tokens: string) => `${tokens} tokens`,
   },
   join: {
     open: 'Join a gateway…',
@@ -40,7 +60,7 @@ export const thisMachine = {
     used: (overview: (text: string) => ReactNode, settings: (text: string) => ReactNode) => (
       <>
         It now serves Local (see the {overview('Overview')}). Pausing this machine does not stop
-        that; to stop it, clear the address in {settings('Settings')}.
+        that; freeing its memory does, and so does clearing the address in {settings('Settings')}.
       </>
     ),
     text: (address: ReactNode) => (
@@ -62,6 +82,7 @@ export const thisMachine = {
     mlx: 'MLX',
     jan: 'Jan',
     koboldcpp: 'KoboldCpp',
+    'llama-swap': 'llama-swap',
     docker: 'Docker Model Runner',
     other: 'An engine',
   } as Readonly<Record<string, string>>,
@@ -86,8 +107,7 @@ export const thisMachine = {
       `${name}, ${health}, at ${address}`,
     ofFound: (engine: string, count: number) => `${engine} (of ${formatCount(count)} found)`,
     gpus: (count: number, chip: string) => `${formatCount(count)} × ${chip}`,
-    readings: 'Readings',
-    readingsOf: (index: number) => `Readings, GPU ${index}`,
+    readings: 'Where these values come from',
     own: 'this gateway',
     another: 'another gateway',
     none: 'no gateway',
@@ -108,6 +128,14 @@ export const thisMachine = {
           ? 'you: it takes no requests until you resume it'
           : 'its owner: it takes no requests until it is resumed'
       }.`,
+    freed: (until: string | null, isOwner: boolean) =>
+      `Its memory is freed by ${isOwner ? 'you' : 'its owner'}${
+        until === null ? '' : ` until ${until}`
+      }: it takes no requests.`,
+    freedTodo: (models: readonly string[], isOwner: boolean) =>
+      models.length === 0
+        ? null
+        : `${isOwner ? '“Resume”' : 'Resuming'} first loads ${formatList(models)}.`,
     looking: 'Looking for an engine.',
     noEngine: 'No engine was found here, so this machine serves nothing.',
     noEngineTodo:

@@ -7,8 +7,10 @@ import {
 } from '../../../main/agent/availability/host-activity.ts';
 import {
   afterObservation,
+  afterTime,
   afterWish,
   INITIAL_STATE,
+  memoryWishOf,
   modeOf,
   type OwnerState,
   type OwnerWish,
@@ -110,13 +112,43 @@ test('a pause goes before all rules, and rules do not end it', () => {
   expect(held.mode()).toBe('paused');
 });
 
+describe('freed memory', () => {
+  const freed = (untilMs: number | null) => ({ ...INITIAL_STATE, freed: { untilMs } });
+
+  test('keeps requests away until its time is over, or its owner takes it back', () => {
+    const machine = under({}, freed(1000));
+    expect([machine.mode(1), machine.mode(0)]).toEqual(['draining', 'paused']);
+    expect(afterTime(freed(1000), 999).freed).not.toBeNull();
+    expect(afterTime(freed(1000), 1000).freed).toBeNull();
+    expect(afterTime(freed(null), Number.MAX_SAFE_INTEGER).freed).not.toBeNull();
+    expect(machine.wish('on').mode()).toBe('on');
+  });
+
+  test('leaves the machine paused if it was, or is, paused besides', () => {
+    const paused = afterWish(freed(1000), 'paused');
+    expect(under({}, paused).mode(3)).toBe('paused');
+    expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
+  });
+
+  test('is what a rule wants only if it is set so, and for the sake of others', () => {
+    const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
+      memoryWishOf(
+        afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),
+        rulesFree,
+      ).kind;
+    const used = [{ onlyWhenIdle: true }, { userIdleMs: 0 }] as const;
+    expect([wishOf(...used, true), wishOf(...used, false)]).toEqual(['freed', 'kept']);
+    expect(wishOf({ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 90 }, true)).toBe('kept');
+  });
+});
+
 test('a wish is kept over a restart, and rules are those of the settings', async () => {
   const first = await startAgent({ rules: { maxGpuTemperatureC: 80 } });
   await first.agent.setMode('paused');
   await first.stop();
   const second = await startAgent({ dataDirectory: first.directory });
   expect(second.agent.view()).toMatchObject({
-    owner: { wish: 'paused', rules: NO_RULES, mode: 'paused' },
+    owner: { wish: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
     record: { status: 'paused' },
   });
 });

@@ -344,6 +344,28 @@ test('an engine that hangs is told from one that does not run', async () => {
   expect(found?.remedy).toContain('restart it');
 });
 
+test('a window that is too small for coding agents is told, with what to set', async () => {
+  const { expected: agent } = await startAgent();
+  const ollamaWith = (length: number) =>
+    startEngine({
+      '/': 'Ollama is running',
+      '/api/version': ok({ version: '0.30.2' }),
+      '/v1/models': listed('library', MODEL),
+      '/api/tags': ok({ models: [{ name: MODEL }] }),
+      '/api/ps': ok({ models: [{ name: MODEL, context_length: length }] }),
+    });
+  const remedyAt = async (length: number) => {
+    const report = await diagnose({ agent, engine: await ollamaWith(length) });
+    const [found] = named(report, 'engine found');
+    expect(found?.passed).toBe(true);
+    return found?.remedy ?? null;
+  };
+  expect(await remedyAt(4096)).toBe(
+    'Ollama serves 4,096 tokens; coding agents need 32,000 or more: set OLLAMA_CONTEXT_LENGTH.',
+  );
+  expect(await remedyAt(65_536)).toBeNull();
+});
+
 /** A server that closes each connection without a word. */
 function serveNothing(): Promise<number> {
   return listening(createTcpServer((socket) => socket.destroy()));

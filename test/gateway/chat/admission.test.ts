@@ -53,12 +53,12 @@ function play(steps: readonly Step[]) {
 }
 
 test('property: a caller’s requests keep their order, none is lost, and each caller has a turn before any has two', () => {
-  const law = fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+  const property = fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
     const { queue, waiting, said, expected } = play(steps);
     expect(said).toEqual(expected);
     const callers = new Set(waiting.map((item) => item.caller));
     const turn = Array.from(callers, () => queue.shift()?.caller);
     expect(new Set(turn)).toEqual(callers);
   });
-  fc.assert(law, { numRuns: 1000 });
+  fc.assert(property, { numRuns: 1000 });
 });

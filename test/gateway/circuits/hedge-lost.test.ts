@@ -211,7 +211,7 @@ test('property: a lost hedge is never a failure or a success, never closes, and 
     silentMs: fc.nat(20_000),
     end: fc.constantFrom('hedge_lost', 'failure', 'success'),
   });
-  const law = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+  const property = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
     let now = T0;
     let breaker = NEW_BREAKER;
     for (const { gapMs, silentMs, end } of steps) {
@@ -233,5 +233,5 @@ test('property: a lost hedge is never a failure or a success, never closes, and 
       expect(before.state.kind !== 'closed' && breaker.state.kind === 'closed').toBe(false);
     }
   });
-  fc.assert(law, { numRuns: 500 });
+  fc.assert(property, { numRuns: 500 });
 });

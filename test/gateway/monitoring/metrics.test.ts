@@ -28,22 +28,22 @@ test('a figure that is not there is left out, and so is a family without any', (
 
 test('any text comes back from a label and from a HELP as it was', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[\\"n\n{},= ]+$/));
-  const law = fc.property(text, text, (value, other) => {
+  const property = fc.property(text, text, (value, other) => {
     const help = `.${value}`;
     const samples = [{ labels: { a: value, b: other }, value: 1 }];
     const read = readExposition(exposition([{ ...FAMILY, help, samples }])).get(FAMILY.name);
     expect(read?.help).toBe(help);
     expect([...(read?.series.keys() ?? [])]).toEqual([JSON.stringify({ a: value, b: other })]);
   });
-  fc.assert(law, { numRuns: 2000 });
+  fc.assert(property, { numRuns: 2000 });
 });
 
 test('any number comes back as it was', () => {
-  const law = fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+  const property = fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
     const text = exposition([{ ...FAMILY, samples: [{ labels: {}, value }] }]);
     expect(readExposition(text).get(FAMILY.name)?.series.get('{}') === value).toBe(true);
   });
-  fc.assert(law);
+  fc.assert(property);
 });
 
 describe('the reader of the tests', () => {

@@ -108,7 +108,7 @@ test('an answer that is made a chunk and put together again is the same answer',
   );
 });
 
-test.each<[law: string, chunks: readonly unknown[], finished: boolean]>([
+test.each<[name: string, chunks: readonly unknown[], finished: boolean]>([
   ['nothing', [], false],
   ['text', [{ choices: [{ delta: { content: 'a' } }] }], false],
   ['a finish reason of null', [{ choices: [{ delta: {}, finish_reason: null }] }], false],

@@ -43,6 +43,9 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     chatForm: null,
     native: () => request,
     translator: null,
+    volatileParts: [],
+    chain: () => null,
+    prefix: null,
   };
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
   expect(calls.map(({ upstream, write }) => [upstream, write(new Set()).path])).toEqual([

@@ -165,12 +165,17 @@ test.each([
     '{"a":[1, 2 ]}',
     {
       kind: 'object',
-      members: [{ key: 'a', nameStart: 1, start: 5, end: 12, last: { start: 9, end: 10 } }],
+      members: [
+        { key: 'a', nameStart: 1, start: 5, end: 12, last: { start: 9, end: 10 }, ends: [2, 5] },
+      ],
     },
   ],
   [
     '{"a":[]}',
-    { kind: 'object', members: [{ key: 'a', nameStart: 1, start: 5, end: 7, last: null }] },
+    {
+      kind: 'object',
+      members: [{ key: 'a', nameStart: 1, start: 5, end: 7, last: null, ends: [] }],
+    },
   ],
 ])('of %s is found %j, in turns as well', async (text, found) => {
   expect(membersOf(Buffer.from(text))).toEqual(found);

@@ -74,7 +74,7 @@ test('events of one shape are not parsed', () => {
 const STOP = chunk({}, 'stop');
 const DONE = 'data: [DONE]\n\n';
 
-test.each<[law: string, events: readonly string[], text: string, sight: string]>([
+test.each<[name: string, events: readonly string[], text: string, sight: string]>([
   ['text goes on', [A, A], A + A, 'going'],
   ['[DONE] ends it there', [A, STOP, DONE, A], A + STOP + DONE, 'done'],
   ['[DONE] without a blank', [STOP, 'data:[DONE]\n\n'], `${STOP}data:[DONE]\n\n`, 'done'],
@@ -115,7 +115,7 @@ test.each<[law: string, events: readonly string[], text: string, sight: string]>
   expect(watched(1, ...events)).toMatchObject({ text, sight });
 });
 
-test.each<[law: string, choices: number, events: readonly string[], finished: boolean]>([
+test.each<[name: string, choices: number, events: readonly string[], finished: boolean]>([
   ['a null is no finish reason', 1, [chunk({ content: 'a' })], false],
   ['a finish reason finishes', 1, [chunk({}, 'stop')], true],
   [

@@ -46,7 +46,7 @@ const more = fc.oneof(
 
 test('property: an answer whose usual chunks are not parsed is the answer of a parser, byte for byte', () => {
   const chunks = fc.array(fc.tuple(delta, more), { minLength: 1, maxLength: 30 });
-  const law = fc.property(chunks, fc.boolean(), (given, isEnded) => {
+  const property = fc.property(chunks, fc.boolean(), (given, isEnded) => {
     const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
     const all = [
       ...given.map(([said, others]) => chunkOf(said, others)),
@@ -55,7 +55,7 @@ test('property: an answer whose usual chunks are not parsed is the answer of a p
     const events = all.map(eventOf);
     expect(assembled(events, false)).toBe(assembled(events, true));
   });
-  fc.assert(law, { numRuns: 2000 });
+  fc.assert(property, { numRuns: 2000 });
 });
 
 test('a chunk that differs in its text alone is not parsed', () => {

@@ -8,7 +8,11 @@ import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
+import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/audio.ts';
+import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
+import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
@@ -62,6 +66,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       keyLimits: { requested() {}, used() {} },
     }),
     traffic: createTraffic(),
+    unsaved() {},
     earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
@@ -78,15 +83,21 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     provider: MACHINE,
     model: 'm',
     promptBytes: LONG,
+    prefix: null,
+    fixedParts: [],
     mode: 'relay',
+    request: formRequest(Buffer.from(''), TRANSCRIPTIONS, 'multipart/form-data'),
+    window: null,
   } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
   const permits = { own, pool: null };
-  const sent = { engineCall: null, sentAt: clock.ticks(), hasLeft: () => true };
-  const attempt = new Attempt({ target, permits, cause, ...sent }, observer, {
+  const pending = { sentAt: clock.ticks(), hasLeft: () => true };
+  const attempt = new Attempt({ target, permits, cause, engineCall: null, pending }, observer, {
     clock,
     circuits,
     predictions,
+    windows: createWindows(clock),
+    prefixes: createPrefixes(clock),
   });
   clock.advance(5000);
   attempt.end({ kind: 'outrun' });

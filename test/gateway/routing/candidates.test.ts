@@ -43,7 +43,7 @@ const ofAll = (models: string) => ({
   ONDEMAND_MODEL: models,
 });
 
-test.each<[law: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
+test.each<[name: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
   ['no name', ['m'], { HOSTED_B_MODELS: 'x' }, null, ALL],
   ['a name that nobody gave a meaning', ['m'], ofAll('other'), 'x', ALL],
   [

@@ -98,7 +98,7 @@ function createNaive() {
 }
 
 test('property: it allows what a list of the last 200 requests would', () => {
-  const law = fc.property(fc.array(action, { maxLength: 60, size: 'max' }), (actions) => {
+  const property = fc.property(fc.array(action, { maxLength: 60, size: 'max' }), (actions) => {
     const budgets = [createHedgeBudget(), createNaive()];
     const [answers, expected] = budgets.map((budget) => {
       let percent = 5;
@@ -116,11 +116,11 @@ test('property: it allows what a list of the last 200 requests would', () => {
     });
     expect(answers).toEqual(expected);
   });
-  fc.assert(law, { numRuns: 500 });
+  fc.assert(property, { numRuns: 500 });
 });
 
 test('property: of any 200 requests in a row no more are hedged than the share or the three that always may be', () => {
-  const law = fc.property(
+  const property = fc.property(
     fc.integer({ min: 1, max: 100 }),
     fc.integer({ min: 1, max: 3 }),
     fc.integer({ min: 1, max: 700 }),
@@ -133,5 +133,5 @@ test('property: of any 200 requests in a row no more are hedged than the share o
       expect(sum(hedged)).toBeGreaterThan(0);
     },
   );
-  fc.assert(law, { numRuns: 60 });
+  fc.assert(property, { numRuns: 60 });
 });

@@ -14,7 +14,7 @@ test('of two first contents in one turn one is the answer, and the other is ende
   speak('a', EVENTS, A);
   expect(await answered(routed)).toMatchObject({
     kind: 'answered',
-    call: { upstream: 'hosted_b' },
+    answer: { call: { upstream: 'hosted_b' } },
     outcomes: [{ kind: 'skipped' }, { kind: 'hedge_lost', upstream: 'hosted_a' }],
   });
   expect([callTo('a').isAborted, callTo('b').isAborted]).toEqual([true, false]);
@@ -38,7 +38,7 @@ test('a whole answer that comes in the turn of another’s first content is too 
   callTo('a').exchange.listener.onData(Buffer.from(STOP + DONE));
   expect(await answered(routed)).toMatchObject({
     kind: 'answered',
-    call: { upstream: 'hosted_a' },
+    answer: { call: { upstream: 'hosted_a' } },
   });
   expect(monitor.logs.rows()[0]?.attempts).toMatchObject([
     { upstream: 'hosted_a', reason: null, firstContentMs: LINE_MS + 1 },

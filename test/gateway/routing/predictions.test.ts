@@ -57,7 +57,7 @@ test('a machine without a sample for a minute is held to be neither too slow nor
 });
 
 test('a restart predicts the same', () => {
-  const law = fc.property(
+  const property = fc.property(
     fc.array(fc.record({ promptBytes: fc.double(), ttftMs: fc.nat(60_000) }), {
       maxLength: 60,
       size: 'max',
@@ -79,7 +79,7 @@ test('a restart predicts the same', () => {
       expect(again.save()).toEqual(predictions.save());
     },
   );
-  fc.assert(law, { numRuns: 300 });
+  fc.assert(property, { numRuns: 300 });
 });
 
 test('time down counts: samples from before a long one are not used', () => {
@@ -136,7 +136,7 @@ test('whatever is restored, what is predicted is a number', () => {
     residualMs: value,
     heardWallMs: fc.nat(),
   });
-  const law = fc.property(record, fc.nat(2 ** 30), (each, promptBytes) => {
+  const property = fc.property(record, fc.nat(2 ** 30), (each, promptBytes) => {
     const predictions = createPredictions(createManualClock());
     predictions.restore({ prv_a: each });
     for (let n = 0; n < 20; n += 1) predictions.sample('prv_a', promptBytes, 100);
@@ -146,5 +146,5 @@ test('whatever is restored, what is predicted is a number', () => {
       expect(Number.isFinite(found) && found >= 0).toBe(true);
     }
   });
-  fc.assert(law, { numRuns: 2000 });
+  fc.assert(property, { numRuns: 2000 });
 });

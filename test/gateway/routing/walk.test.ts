@@ -6,7 +6,9 @@ import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-su
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
 import { Walk } from '../../../main/gateway/routing/walk.ts';
+import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
+import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
@@ -79,6 +81,9 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
         chatForm: null,
         native: () => request,
         translator: null,
+        volatileParts: [],
+        chain: () => null,
+        prefix: null,
       },
       config,
       remotes: remoteUpstreams(config),
@@ -92,9 +97,11 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       circuits,
       support: createEndpointSupport(clock),
       predictions,
+      prefixes: createPrefixes(clock),
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      windows: createWindows(clock),
       budgets: { isSpent: () => false },
     },
     () => {},
@@ -120,7 +127,7 @@ const situation: fc.Arbitrary<Situation> = fc.record({
 });
 
 test('property: every upstream that admits is called once: local first, or last where it is slow and another admits', () => {
-  const law = fc.property(situation, (given) => {
+  const property = fc.property(situation, (given) => {
     const others = UPSTREAM_IDS.filter(
       (id) => id !== 'local' && given.states[id] === 'well' && !given.zeroSpend,
     );
@@ -131,11 +138,11 @@ test('property: every upstream that admits is called once: local first, or last 
     const failed = walk.outcomes(null).filter(({ kind }) => kind === 'failed');
     expect(failed.map(({ upstream }) => upstream)).toEqual(called);
   });
-  fc.assert(law, { numRuns: 500 });
+  fc.assert(property, { numRuns: 500 });
 });
 
 test('property: a hedged call goes only to upstreams that are well and allowed, in routing order, each once', () => {
-  const law = fc.property(situation, (given) => {
+  const property = fc.property(situation, (given) => {
     const walk = walkFor({ ...given, isSlow: false });
     walk.next();
     const hedged: UpstreamId[] = [];
@@ -145,7 +152,7 @@ test('property: a hedged call goes only to upstreams that are well and allowed, 
     const well = UPSTREAM_IDS.filter((id) => id !== 'local' && given.states[id] === 'well');
     expect(hedged).toEqual(given.zeroSpend ? [] : well);
   });
-  fc.assert(law, { numRuns: 300 });
+  fc.assert(property, { numRuns: 300 });
 });
 
 test('an upstream that may not be hedged to is passed over, and called in its turn', () => {

@@ -66,6 +66,18 @@ test.each([
     adjustment: 'without_user' as const,
     sent: { messages: [] },
   },
+  ...[
+    ['Groq', "property 'prompt_cache_key' is unsupported"],
+    ['NVIDIA NIM', 'Validation: Unsupported parameter(s): `prompt_cache_key`'],
+    ['Azure with models of others', 'Unrecognized request argument supplied: prompt_cache_key'],
+  ].map(([host, words = '']) => ({
+    who: `${host} takes no key of a cache`,
+    path: CHAT,
+    body: { messages: [], prompt_cache_key: 'k' },
+    refusal: error(words),
+    adjustment: 'without_cache_key' as const,
+    sent: { messages: [] },
+  })),
   {
     who: 'Groq takes no reasoning_content',
     path: CHAT,

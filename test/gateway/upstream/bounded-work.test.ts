@@ -55,7 +55,7 @@ const delta = (fields: unknown) => event({ choices: [{ delta: fields }] });
 const END = `${event({ choices: [{ delta: { content: 'end' }, finish_reason: 'stop' }] })}data: [DONE]\n\n`;
 
 /** Sizes are in MiB; an event of more than four is none. */
-const WORST: readonly [law: string, unit: string, inEvent: number][] = [
+const WORST: readonly [name: string, unit: string, inEvent: number][] = [
   ['blank lines', '\n', 0],
   ['comments', ':\n\n', 0],
   ['lines in CR', 'a\r', 0],
@@ -247,7 +247,7 @@ describe('work grows with the bytes', () => {
     return Math.min(...runs);
   }
 
-  test.each<[law: string, piece: (at: number) => unknown]>([
+  test.each<[name: string, piece: (at: number) => unknown]>([
     ['lists', () => ({ content: [{ type: 'text', text: 'a' }] })],
     ['arguments of one call', () => ({ tool_calls: [{ index: 0, function: { arguments: 'a' } }] })],
     ['calls', (at) => ({ tool_calls: [{ index: at % 3000, function: { arguments: 'a' } }] })],

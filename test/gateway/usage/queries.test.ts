@@ -23,7 +23,7 @@ test('the last thousand that were answered are kept, and the last thousand of al
     request(`r${n}`, { state: n % 5 === 0 ? 'failed' : 'done' }),
   );
   for (let from = 0; from < rows.length; from += 500) {
-    queries.write({ nowMs: 0, increments: [], rows: rows.slice(from, from + 500) });
+    queries.write({ nowMs: 0, increments: [], asked: [], rows: rows.slice(from, from + 500) });
   }
   const kept = new Set(ids(queries.rows(5000)));
   const failed = rows.filter(({ state }) => state === 'failed');
@@ -45,7 +45,12 @@ test('the eight busiest machines are told over time, and all others together', (
   }));
   const hosted = { at: NOW, upstream: 'hosted_a', provider: '', model: 'q', key: '' };
   const figures = { ...NO_USAGE, calls: 99 };
-  queries.write({ nowMs: NOW, rows: [], increments: [...increments, { place: hosted, figures }] });
+  queries.write({
+    nowMs: NOW,
+    rows: [],
+    asked: [],
+    increments: [...increments, { place: hosted, figures }],
+  });
   const query = queryOf('hour', NOW);
   const { machines } = reportOf(queries.history(query), query);
   const names = machines.map(({ provider }) => provider);

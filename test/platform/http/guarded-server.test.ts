@@ -134,7 +134,7 @@ test.each([
   expect(await slow.closed).toMatch(answer);
 });
 
-test('a head has 15 s to come, as docs/understand/limits.md says', async () => {
+test('a head has 15 s to come, as docs/understand/tested.md says', async () => {
   const { server } = await serve((_req, res) => void res.end());
   expect(server.headersTimeout).toBe(15_000);
 });

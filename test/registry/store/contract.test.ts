@@ -12,7 +12,7 @@ import {
   storedProvider,
 } from '../../support/store.ts';
 
-// The laws of all stores, each on a real one.
+// The tests of all stores, each on a real one.
 
 const postgres = usePostgres();
 const ID = storedProvider().id;

@@ -26,6 +26,7 @@ const NO_NEWS: VerifierNews = {
   material: false,
   engineHealth: false,
   rebooted: false,
+  emptied: false,
   returned: false,
   requested: false,
 };

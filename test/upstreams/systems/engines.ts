@@ -194,7 +194,7 @@ export const ENGINES: readonly System[] = [
         object: 'list',
         data: [{ id: 'm', owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }],
       },
-      model: { id: 'm', owner: 'llamacpp', context_length: 4096 },
+      model: { id: 'm', owner: 'llamacpp' },
     },
   },
   {

@@ -19,7 +19,7 @@ import { readInput } from './input.ts';
 import { readTools } from './tools.ts';
 
 const TRANSLATED = fieldNames(
-  'input instructions store user safety_identifier max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
+  'input instructions store user safety_identifier prompt_cache_key max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
 );
 
 /** These change the answer, most of them with some of their values only. */
@@ -29,7 +29,7 @@ const REFUSED = fieldNames(
 
 /** These only concern stored answers, built-in tools, caches, or a client's own statistics; Codex sends some each time. */
 const LEFT_OUT = fieldNames(
-  'metadata max_tool_calls stream_options client_metadata prompt_cache_key prompt_cache_retention prompt_cache_options',
+  'metadata max_tool_calls stream_options client_metadata prompt_cache_retention prompt_cache_options',
 );
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -55,6 +55,7 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
 
   const maxTokens = reader.number('max_output_tokens');
   const effort = effortOf(reader);
+  const cacheKey = reader.text('prompt_cache_key');
   return findings.result({
     ...passedFields(reader),
     messages: conversation.messages(),
@@ -63,6 +64,7 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
     ...readText(reader),
     ...readTools(reader),
     ...userField(reader.text('user') ?? reader.text('safety_identifier')),
+    ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
   });
 }
 

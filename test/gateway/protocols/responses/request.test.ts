@@ -329,13 +329,18 @@ describe('settings reach the upstream under its names', () => {
     ],
     ['a choice without tools, which means nothing', { tools: [], tool_choice: 'auto' }, {}],
     [
+      'the name under which a host finds the prompt in its cache',
+      { prompt_cache_key: 'k' },
+      { prompt_cache_key: 'k' },
+    ],
+    [
       'what only concerns stored answers, caches and built-in tools, which is left out',
       {
         store: true,
         metadata: { a: 'b' },
         include: ['reasoning.encrypted_content'],
         max_tool_calls: 3,
-        prompt_cache_key: 'k',
+        prompt_cache_retention: '24h',
         service_tier: 'auto',
         truncation: 'disabled',
         previous_response_id: null,

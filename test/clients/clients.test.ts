@@ -8,7 +8,7 @@ import { IMAGE, type Client } from './client.ts';
 import { LANGCHAIN } from './langchain.ts';
 import { LLAMAINDEX } from './llamaindex.ts';
 
-// Clients that are too large to be installed with everything else, unmodified: one table of laws for all.
+// Clients that are too large to be installed with everything else, unmodified: one table of tests for all.
 
 const CLIENTS = [...AGENTS, ...LANGCHAIN, ...LLAMAINDEX];
 

@@ -1,0 +1,49 @@
+import type { KnipConfig } from 'knip';
+import development from './tools/development/package.json' with { type: 'json' };
+
+export default {
+  entry: [
+    'test/support/store-writer.ts',
+    'test/support/agent-counter.ts',
+    'test/support/without-descriptors.ts',
+    'bench/load/{fake-upstream,load}.ts',
+    'bench/relay/bare.ts',
+    'bench/registry/fleet-load.ts',
+    'bench/kit/loop-probe.ts',
+    'renderer/main.tsx',
+    'scripts/*.{mjs,ts}',
+    'test/desktop/electron-module{,-hook}.ts',
+    'main/switchyard.cjs',
+    'main/electron.ts',
+    'main/registry/store/store-worker.ts',
+    'main/pool/pool-worker.ts',
+    'main/gateway/usage/usage-worker.ts',
+    '{main,main/desktop,renderer}/vite.config.ts',
+  ],
+  project: ['{main,shared,renderer,test,bench}/**/*.{ts,tsx}', 'scripts/*.{mjs,ts}'],
+  ignore: ['test/clients/**'],
+  // Imports of these are looked for by test/rules/packages.test.ts.
+  ignoreDependencies: Object.keys(development.devDependencies),
+  ignoreWorkspaces: ['tools/*'],
+  // Whose packages stand in tools/, where Knip does not look for them.
+  oxlint: true,
+  prettier: true,
+  typescript: true,
+  vitest: true,
+  ignoreBinaries: [
+    'knip',
+    'oxlint',
+    'prettier',
+    'tsc',
+    'ldd',
+    'dbus-run-session',
+    'taskset',
+    'script',
+    'setsid',
+    'plistutil',
+    'systemd-analyze',
+    'systemd-notify',
+    'promtool',
+  ],
+  ignoreExportsUsedInFile: true,
+} satisfies KnipConfig;

@@ -1,0 +1,148 @@
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { memberOf, parseJson, textOf } from '../../platform/json.ts';
+import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
+import type { EngineAddress } from '../../engines/adapters/probe.ts';
+import { controlOf, type ModelOrder } from './model-control.ts';
+
+/** An engine of this machine as last read, and where it is. */
+export interface ReachableEngine {
+  readonly view: EngineView;
+  readonly address: EngineAddress;
+}
+
+interface Failed {
+  readonly kind: 'failed';
+  /** For people. */
+  readonly happened: string;
+  /** Null if there is none but to try again. */
+  readonly remedy: string | null;
+}
+
+export type Told = { readonly kind: 'done' } | Failed;
+
+interface TellEdges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** The engine as it is now; null once it has gone. */
+  readonly readAgain: () => Promise<EngineView | null>;
+  /** Ends the waiting, not what the engine does. */
+  readonly signal: AbortSignal;
+}
+
+export type ModelAction = 'load' | 'unload';
+
+/** Reading a large model from a hard disk takes minutes; unloading waits at most for a request that still runs. */
+const TIMEOUT_MS: Readonly<Record<ModelAction, number>> = { load: 600_000, unload: 60_000 };
+/** llama-swap passes on the answer of the server that it has started. */
+const MAX_BYTES = 256 * 1024;
+const POLL_MS = 200;
+
+/** Has an engine load or unload a model; resolves once the engine says that it is so. Never rejects. */
+export async function tellEngine(
+  { view, address }: ReachableEngine,
+  { action, model }: { readonly action: ModelAction; readonly model: string },
+  edges: TellEdges,
+): Promise<Told> {
+  const { clock, readAgain, signal } = edges;
+  const name = `${view.kind} at ${view.baseUrl}`;
+  const control = controlOf(view.kind);
+  if (control === null) return holdsForLife(view.kind, view.baseUrl);
+  const deadline = clock.ticks() + TIMEOUT_MS[action];
+  const sent = await sendFirstAccepted(control[action](model), address, TIMEOUT_MS[action], edges);
+  for (;;) {
+    const now = await readAgain();
+    if (isSo(now, action, model)) return DONE;
+    // Without a list of what is loaded, only the answer tells.
+    if (sent.kind === 'accepted' && now?.loaded === null) return DONE;
+    if (sent.kind === 'unknown_route') {
+      const happened = `${name} has no way to ${action} a model`;
+      return { kind: 'failed', happened, remedy: control.remedy };
+    }
+    if (sent.kind === 'refused') {
+      const happened = `${name} did not ${action} ${model}: ${sent.why}`;
+      return { kind: 'failed', happened, remedy: null };
+    }
+    if (clock.ticks() >= deadline || signal.aborted) {
+      const happened = `${name} has not ${action}ed ${model} within ${TIMEOUT_MS[action] / 60_000} min`;
+      return { kind: 'failed', happened, remedy: control.remedy };
+    }
+    await sleep(clock, POLL_MS, signal);
+  }
+}
+
+/** Said of an engine without a way to load and unload models. */
+export function holdsForLife(kind: EngineKind, baseUrl: string): Failed {
+  return {
+    kind: 'failed',
+    happened: `${kind} at ${baseUrl} holds its model in memory as long as it runs`,
+    remedy: 'Stop it while you need the memory.',
+  };
+}
+
+const DONE: Told = { kind: 'done' };
+
+function isSo(engine: EngineView | null, action: ModelAction, model: string): boolean {
+  if (engine === null) return action === 'unload';
+  if (engine.loaded === null) return false;
+  return action === 'load' ? holds(engine.loaded, model) : !engine.loaded.includes(model);
+}
+
+/** Ollama adds a tag to a name without one; LM Studio numbers further instances of a model. */
+export function holds(loaded: readonly string[], model: string): boolean {
+  return loaded.some(
+    (id) => id === model || id === `${model}:latest` || id.replace(/:\d+$/, '') === model,
+  );
+}
+
+type Sent =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'unknown_route' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+async function sendFirstAccepted(
+  orders: readonly ModelOrder[],
+  { origin, basePath, authorization }: EngineAddress,
+  timeoutMs: number,
+  edges: Pick<TellEdges, 'http' | 'clock' | 'signal'>,
+): Promise<Sent> {
+  let last: Sent = { kind: 'unknown_route' };
+  const credentials = authorization === null ? [] : ['authorization', authorization];
+  for (const { path, json, headers = [] } of orders) {
+    const result = await fetchBody(
+      {
+        origin,
+        path: basePath + path,
+        headers: ['accept', 'application/json', ...credentials, ...headers],
+        ...(json === undefined ? {} : { json: Buffer.from(JSON.stringify(json)) }),
+        timeoutMs,
+        maxBytes: MAX_BYTES,
+      },
+      edges,
+    );
+    last = sentOf(result);
+    if (last.kind === 'accepted') return last;
+  }
+  return last;
+}
+
+/** The statuses of servers that do not know a path, or not with that method. */
+const UNKNOWN_ROUTE: ReadonlySet<number> = new Set([404, 405, 501]);
+const MAX_WHY_CHARS = 200;
+
+function sentOf(result: FetchResult): Sent {
+  if (result.kind === 'too_large') return { kind: 'accepted' };
+  if (result.kind !== 'response') return { kind: 'refused', why: result.detail };
+  if (result.status < 400) return { kind: 'accepted' };
+  const said = result.body.toString('utf8');
+  const why = errorIn(said);
+  // Ollama answers 404 for a model that it does not have, and says so.
+  if (UNKNOWN_ROUTE.has(result.status) && !/model/i.test(why)) return { kind: 'unknown_route' };
+  return { kind: 'refused', why: why.slice(0, MAX_WHY_CHARS) || `HTTP ${result.status}` };
+}
+
+function errorIn(said: string): string {
+  const json = parseJson(said);
+  return textOf(memberOf(json, 'error', 'message')) ?? textOf(memberOf(json, 'error')) ?? said;
+}

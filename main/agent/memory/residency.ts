@@ -1,0 +1,50 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { EngineView } from '../../engines/adapters/engine-view.ts';
+
+interface Seen {
+  /** Clock ticks; 0 and below before the start. */
+  readonly sinceTicks: number;
+  /** Milliseconds since the epoch. */
+  readonly sinceMs: number;
+}
+
+interface Use {
+  readonly generatedTokens: number | null;
+  readonly usedTicks: number;
+}
+
+export type Residency = ReturnType<typeof createResidency>;
+
+/** Since when each engine holds each model, and when it last worked, as far as this agent has seen. */
+export function createResidency(clock: Clock) {
+  let seen = new Map<string, Seen>();
+  let uses = new Map<string, Use>();
+
+  return {
+    /** Takes a reading of all engines. */
+    see(engines: readonly EngineView[]) {
+      const now: Seen = { sinceTicks: clock.ticks(), sinceMs: clock.now() };
+      const next = new Map<string, Seen>();
+      const used = new Map<string, Use>();
+      for (const engine of engines) {
+        for (const model of engine.loaded ?? []) {
+          const key = keyOf(engine.baseUrl, model);
+          next.set(key, seen.get(key) ?? now);
+        }
+        used.set(engine.baseUrl, useOf(engine, uses.get(engine.baseUrl), now.sinceTicks));
+      }
+      [seen, uses] = [next, used];
+    },
+    since: (engine: string, model: string) => seen.get(keyOf(engine, model)) ?? null,
+    /** Of whichever program; null for an engine that was never seen. */
+    usedTicks: (engine: string) => uses.get(engine)?.usedTicks ?? null,
+  };
+}
+
+const keyOf = (engine: string, model: string) => `${engine}\n${model}`;
+
+function useOf({ metrics }: EngineView, before: Use | undefined, ticks: number): Use {
+  const generatedTokens = metrics?.generatedTokens ?? null;
+  const isAtWork = (metrics?.running ?? 0) > 0 || generatedTokens !== before?.generatedTokens;
+  return before === undefined || isAtWork ? { generatedTokens, usedTicks: ticks } : before;
+}

@@ -1,0 +1,26 @@
+import { listOf, memberOf, textOf } from '../../platform/json.ts';
+import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
+import { isOk, modelList } from './probe.ts';
+
+/** llama-swap starts a server for each model that is asked for, most often llama.cpp's. */
+export const llamaSwap: Engine = {
+  kind: 'llama-swap',
+  ports: [8080],
+  apiPath: '',
+  isAt: (ask) => isOwnedBy(ask, 'llama-swap'),
+  async read(ask) {
+    const list = await ask(MODELS_PATH);
+    const answer = await ask('/running');
+    const running = isOk(answer) ? memberOf(answer.json, 'running') : null;
+    const loaded = Array.isArray(running) ? readyIn(listOf(running)) : null;
+    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null });
+  },
+};
+
+/** The states of a model's server: stopped, starting, ready, stopping, shutdown (internal/process/process.go). */
+function readyIn(running: readonly unknown[]): readonly string[] {
+  return running
+    .filter((each) => memberOf(each, 'state') === 'ready')
+    .map((each) => textOf(memberOf(each, 'model')))
+    .filter((model) => model !== null);
+}

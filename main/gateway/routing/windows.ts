@@ -1,0 +1,191 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
+import { leastTokens } from '../protocols/least-tokens.ts';
+import {
+  circuitIdOf,
+  declaredWindow,
+  localModel,
+  type LocalTarget,
+} from '../upstream/upstreams.ts';
+
+/* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
+
+export interface Windows {
+  /** Whether the prompt surely does not fit the window of the model that the target would be sent. */
+  exceeds(target: LocalTarget, request: ChatRequest): boolean;
+  /** Whether it is certain, at a glance, that the prompt fits every one of them. */
+  fitsEach(targets: readonly LocalTarget[], request: ChatRequest): boolean;
+  /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
+  told(prompt: ToldPrompt, declared: number | null): Cut | null;
+  forget(id: string): void;
+}
+
+/** A prompt of which an engine says that it had far fewer tokens than it must have. */
+export interface CutPrompt {
+  readonly id: string;
+  readonly model: string;
+  /** What the engine says that it read. */
+  readonly readTokens: number;
+  /** What the prompt must have had. */
+  readonly leastTokens: number;
+}
+
+/** The call of a model of one's own, of which the engine tells how long its prompt was. */
+interface ToldPrompt {
+  /** Of the circuit of the engine or machine. */
+  readonly id: string;
+  readonly model: string;
+  readonly request: ChatRequest;
+  readonly inputTokens: number;
+}
+
+/** `once`: it may have been an accident; `again`: at the same length, so that this is the engine's window. */
+export type Cut = 'once' | 'again';
+
+/** Tokens for each byte of a request, exponentially weighted. */
+interface Rate {
+  readonly samples: number;
+  readonly mean: number;
+  readonly variance: number;
+}
+
+/** Below it a rate says nothing. */
+const MIN_SAMPLES = 5;
+/** Shorter requests are mostly template. */
+const MIN_BYTES = 1024;
+/** Weight of a new sample. */
+const NEW = 0.05;
+/** How much shorter, for its bytes, a prompt may be than any that the rate was learnt from. */
+const SHARE = 0.8;
+/** A reported length below this share of what it must have been is no error of the estimate. */
+const FAR_BELOW = 0.75;
+/** Two reports that differ by less are the same. */
+const SAME = 0.02;
+/** The owner may have set a larger window meanwhile. */
+const TAUGHT_MS = 3_600_000;
+/** Callers choose model names. */
+const MAX_MODELS = 500;
+
+interface Taught {
+  readonly tokens: number;
+  /** What the engine said of the window then: another value ends what was taught. */
+  readonly declared: number | null;
+  readonly untilTicks: number;
+}
+
+export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = () => {}): Windows {
+  const rates = new Map<string, Rate>();
+  /** The last report that was too short, by engine and model. */
+  const suspects = new Map<string, number>();
+  const taught = new Map<string, Taught>();
+
+  /** Keyed by the array of targets, which stays the same array while its content does. */
+  const smallests = new WeakMap<readonly LocalTarget[], number>();
+
+  const keyOf = (id: string, model: string) => `${id}\n${model}`;
+
+  function learn(model: string, bytes: number, tokens: number): void {
+    if (bytes < MIN_BYTES) return;
+    bounded(rates);
+    rates.set(model, withSample(rates.get(model) ?? NO_RATE, tokens / bytes));
+  }
+
+  /** The fewest tokens that the prompt has for this model. */
+  function least(model: string, request: ChatRequest): number {
+    const { bytes, members } = request;
+    const rate = rates.get(model);
+    const byRate = rate === undefined ? 0 : lowestOf(rate) * bytes.length;
+    return Math.max(Math.floor(byRate), leastTokens(bytes, members));
+  }
+
+  function windowAt(target: LocalTarget, model: string): number | null {
+    const declared = declaredWindow(target, model);
+    const known = taught.get(keyOf(circuitIdOf(target), model));
+    const isCurrent =
+      known !== undefined && known.untilTicks > clock.ticks() && known.declared === declared;
+    if (!isCurrent) return declared;
+    return Math.min(known.tokens, declared ?? known.tokens);
+  }
+
+  return {
+    exceeds(target, request) {
+      const { bytes } = request;
+      // No token is shorter than a byte.
+      if (taught.size === 0 && bytes.length <= (smallestWindow(target) ?? Infinity)) return false;
+      const model = localModel(target, request);
+      if (model === null) return false;
+      const window = windowAt(target, model);
+      if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
+      return least(model, request) > window;
+    },
+    fitsEach(targets, { bytes }) {
+      let smallest = smallests.get(targets);
+      if (smallest === undefined) {
+        smallest = Math.min(...targets.map((target) => smallestWindow(target) ?? Infinity));
+        smallests.set(targets, smallest);
+      }
+      return taught.size === 0 && bytes.length <= smallest;
+    },
+    told({ id, model, request, inputTokens }, declared) {
+      if (!isMeasurable(request) || inputTokens === 0) return null;
+      const lowest = least(model, request);
+      const key = keyOf(id, model);
+      if (inputTokens >= FAR_BELOW * lowest) {
+        learn(model, request.bytes.length, inputTokens);
+        // It reads more than was thought.
+        if (inputTokens > (taught.get(key)?.tokens ?? Infinity)) taught.delete(key);
+        return null;
+      }
+      const before = suspects.get(key);
+      bounded(suspects);
+      suspects.set(key, inputTokens);
+      onCut({ id, model, readTokens: inputTokens, leastTokens: lowest });
+      if (before === undefined || Math.abs(before - inputTokens) > SAME * before) return 'once';
+      bounded(taught);
+      const tokens = Math.max(before, inputTokens);
+      taught.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
+      return 'again';
+    },
+    forget(id) {
+      for (const known of [suspects, taught])
+        for (const key of known.keys()) if (key.startsWith(`${id}\n`)) known.delete(key);
+    },
+  };
+}
+
+const NO_RATE: Rate = { samples: 0, mean: 0, variance: 0 };
+
+export function withSample({ samples, mean, variance }: Rate, rate: number): Rate {
+  const weight = Math.max(NEW, 1 / (samples + 1));
+  const deviation = rate - mean;
+  return {
+    samples: samples + 1,
+    mean: mean + weight * deviation,
+    variance: (1 - weight) * (variance + weight * deviation * deviation),
+  };
+}
+
+/** Three standard deviations below the mean, and a margin for texts of another kind. */
+export function lowestOf({ samples, mean, variance }: Rate): number {
+  if (samples < MIN_SAMPLES) return 0;
+  return SHARE * Math.max(0, mean - 3 * Math.sqrt(variance));
+}
+
+/** Pictures and recordings have tokens that no byte tells. */
+function isMeasurable(request: ChatRequest): boolean {
+  const { endpoint, bytes, needs } = request;
+  const isText =
+    !endpoint.keepsModel && endpoint.body === 'json' && endpoint.estimate === undefined;
+  return isText && !needs().vision && !bytes.includes('"input_audio"');
+}
+
+function smallestWindow({ facts = [] }: LocalTarget): number | null {
+  let smallest: number | null = null;
+  for (const { context_length: length } of facts)
+    if (length !== null && (smallest === null || length < smallest)) smallest = length;
+  return smallest;
+}
+
+function bounded(map: Map<string, unknown>): void {
+  if (map.size >= MAX_MODELS) map.clear();
+}

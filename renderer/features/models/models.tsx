@@ -1,0 +1,175 @@
+import { useState } from 'react';
+import type { AskedDestination, AskedModel, AskedModels } from '#shared/asked-models.ts';
+import { counted, formatAge, formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
+import { aliasPairs, aliasSetting, canBeMapped, mappedTo, withAlias } from './model-aliases.ts';
+
+const words = t.models;
+
+/** The names that apps asked for, where they went, and an alias for each. */
+export function Models() {
+  const { readAskedModels, data, settings, actions, control } = useWindow();
+  const reading = useReading(readAskedModels, data.status.stats.totalRequests, null);
+  const { value: asked, failure, again } = reading;
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const setting = aliasSetting(settings);
+  const problem = asked?.problem ?? null;
+  const isHeld = setting?.source === 'env';
+
+  const map = async (name: string, model: string | null): Promise<void> => {
+    const modelAliases = withAlias(aliasPairs(setting), name, model);
+    const refused = await actions.saveSettings({ routing: { modelAliases } });
+    setRefusal(refused?.message ?? null);
+    again();
+  };
+
+  return (
+    <section className="panel asked-models" aria-labelledby="models-title">
+      <header className="panel-head">
+        <h1 id="models-title">{words.title}</h1>
+      </header>
+      {!control && <ReadOnlyNote />}
+      {asked !== null && <p className="models-note">{words.text(asked.days)}</p>}
+      {problem !== null && <p className="models-note">{problem}</p>}
+      {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
+      <div className="models-error">
+        <ErrorText text={refusal ?? failure?.refusal.message ?? null} />
+      </div>
+      {asked?.names.length === 0 && problem === null && (
+        <p className="models-note">{words.empty}</p>
+      )}
+      {asked !== null && asked.names.length > 0 && (
+        <AskedTable
+          asked={asked}
+          pairs={aliasPairs(setting)}
+          isHeld={isHeld}
+          onMap={(name, model) => void map(name, model)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface AskedTableProps {
+  readonly asked: AskedModels;
+  readonly pairs: readonly string[];
+  readonly isHeld: boolean;
+  readonly onMap: (name: string, model: string | null) => void;
+}
+
+function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
+  const now = useServerNow();
+  const { name, calls, last, went, map } = words.columns;
+  return (
+    <table aria-label={words.list}>
+      <thead>
+        <tr>
+          <th scope="col">{name}</th>
+          <th scope="col" className="models-figure">
+            {calls}
+          </th>
+          <th scope="col">{last}</th>
+          <th scope="col">{went}</th>
+          <th scope="col">{map}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {asked.names.map((each) => (
+          <tr key={each.name}>
+            <th scope="row">
+              <code>{each.name}</code>
+            </th>
+            <td className="models-figure" data-label={calls}>
+              {formatCount(each.calls)}
+            </td>
+            <td className="quiet" data-label={last}>
+              {formatAge(Math.max(0, now - each.lastAt))}
+            </td>
+            <td data-label={went}>
+              <Destinations asked={each} />
+            </td>
+            <td data-label={map}>
+              <AliasChoice asked={each} models={asked.models} {...{ pairs, isHeld, onMap }} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** More say nothing new. */
+const MAX_SHOWN = 4;
+
+function Destinations({ asked: { destinations } }: { readonly asked: AskedModel }) {
+  return (
+    <ul className="models-went">
+      {destinations.slice(0, MAX_SHOWN).map((each) => (
+        <li key={`${each.upstream} ${each.provider} ${each.model}`}>
+          <Destination to={each} isOnly={destinations.length === 1} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Destination({ to, isOnly }: { readonly to: AskedDestination; readonly isOnly: boolean }) {
+  const { upstreams } = useWindow().data.status;
+  const share = isOnly ? null : (
+    <span className="quiet">{words.share(counted(to.calls, words.requests))}</span>
+  );
+  if (to.upstream === null) {
+    return (
+      <span data-tone="red" className="models-nowhere">
+        {words.nowhere}
+        {share}
+      </span>
+    );
+  }
+  const label = upstreams.find(({ id }) => id === to.upstream)?.label ?? to.upstream;
+  const machine = to.machine ?? to.provider;
+  const where = machine === null ? label : t.usage.machineOf(label, machine);
+  return (
+    <>
+      {words.went(where, to.model ?? words.itsOwn)}
+      {share}
+    </>
+  );
+}
+
+interface AliasChoiceProps extends Omit<AskedTableProps, 'asked'> {
+  readonly asked: AskedModel;
+  readonly models: readonly string[];
+}
+
+/** Maps the name as soon as a model is chosen. */
+function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) {
+  const { control } = useWindow();
+  const { name, aliasOf } = asked;
+  if (!canBeMapped(name)) return null;
+  const mapped = control ? mappedTo(pairs, name) : aliasOf;
+  const choices = models.includes(mapped ?? '') || mapped === null ? models : [mapped, ...models];
+  const byPattern = mapped === null && aliasOf !== null;
+  return (
+    <select
+      aria-label={words.mapOf(name)}
+      aria-describedby={control ? undefined : READ_ONLY_NOTE}
+      disabled={!control || isHeld}
+      value={mapped ?? ''}
+      onChange={(event) => onMap(name, event.target.value === '' ? null : event.target.value)}
+    >
+      <option value="">{byPattern ? words.byPattern(aliasOf) : words.noAlias}</option>
+      {choices
+        .filter((model) => model !== name)
+        .map((model) => (
+          <option key={model} value={model}>
+            {model}
+          </option>
+        ))}
+    </select>
+  );
+}

@@ -1,0 +1,127 @@
+import { useId, useState } from 'react';
+import type { AgentModel, AgentView } from '#shared/agent.ts';
+import { t } from '../../text/t.ts';
+import { ControlButton } from '../../ui/button.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { useWindow } from '../../window-context.ts';
+import { modelDetail, modelGroups } from './agent-models-text.ts';
+
+const words = t.thisMachine.memory;
+
+interface ModelsHereProps {
+  readonly view: AgentView;
+  readonly serverNow: number;
+  /** Called once something has changed. */
+  readonly onTaken: () => void;
+}
+
+/** The models of this machine's engines, and its owner's hand on the memory. */
+export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
+  const titleId = useId();
+  const { agent } = useWindow();
+  const [pending, setPending] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const isMoving = pending !== null || isBetween(view.memory.state);
+
+  const order = async (name: string, send: () => ReturnType<typeof agent.free>) => {
+    if (isMoving) return;
+    setPending(name);
+    setError(null);
+    const refusal = await send();
+    setPending(null);
+    setError(refusal?.message ?? null);
+    onTaken();
+  };
+  const change = ({ id, loaded }: AgentModel) => {
+    const action = loaded === true ? 'unload' : 'load';
+    void order(id, () => agent.changeModel(id, action));
+  };
+
+  const { loaded, others } = modelGroups(view.models);
+  if (view.models.length === 0) return null;
+  const rowsOf = (models: readonly AgentModel[]) =>
+    models.map((model) => (
+      <ModelRow
+        key={`${model.baseUrl} ${model.id}`}
+        model={model}
+        detail={modelDetail(model, serverNow)}
+        isBusy={isMoving}
+        isPending={pending === model.id}
+        isFreed={view.memory.state === 'freed'}
+        onChange={() => change(model)}
+      />
+    ));
+  return (
+    <section className="models-here" aria-labelledby={titleId}>
+      <header>
+        <h3 id={titleId}>{words.title}</h3>
+        <FreeButtons
+          isDisabled={isMoving}
+          isFreed={view.owner.freed !== null}
+          onFree={(minutes) => void order('', () => agent.free(minutes))}
+        />
+      </header>
+      {loaded.length === 0 ? <p className="quiet">{words.nothing}</p> : <ul>{rowsOf(loaded)}</ul>}
+      {others.length > 0 && (
+        <details>
+          <summary>{words.others(others.length)}</summary>
+          <ul>{rowsOf(others)}</ul>
+        </details>
+      )}
+      <ErrorText text={error} />
+    </section>
+  );
+}
+
+interface FreeButtonsProps {
+  readonly isDisabled: boolean;
+  readonly isFreed: boolean;
+  readonly onFree: (minutes: number | null) => void;
+}
+
+const TWO_HOURS_MIN = 120;
+
+function FreeButtons({ isDisabled, isFreed, onFree }: FreeButtonsProps) {
+  const noteId = useId();
+  return (
+    <div className="free-actions">
+      <ControlButton aria-disabled={isDisabled || undefined} onClick={() => onFree(null)}>
+        {isFreed ? words.freeAgain : words.free}
+      </ControlButton>
+      <ControlButton aria-disabled={isDisabled || undefined} onClick={() => onFree(TWO_HOURS_MIN)}>
+        {words.freeTwoHours}
+      </ControlButton>
+      <p id={noteId} className="quiet">
+        {words.about}
+      </p>
+    </div>
+  );
+}
+
+interface ModelRowProps {
+  readonly model: AgentModel;
+  readonly detail: string;
+  readonly isBusy: boolean;
+  readonly isPending: boolean;
+  readonly isFreed: boolean;
+  readonly onChange: () => void;
+}
+
+function ModelRow({ model, detail, isBusy, isPending, isFreed, onChange }: ModelRowProps) {
+  const { id, loaded, canUnload } = model;
+  const word = loaded === true ? words.unload : words.load;
+  return (
+    <li>
+      <span className="model-id">{id}</span>
+      <span className="quiet">{detail}</span>
+      {canUnload && loaded !== null && !(isFreed && !loaded) && (
+        <ControlButton aria-disabled={isBusy || undefined} onClick={onChange}>
+          {isPending ? words.pending : word}
+          <span className="unseen"> {id}</span>
+        </ControlButton>
+      )}
+    </li>
+  );
+}
+
+const isBetween = (state: AgentView['memory']['state']) => state !== 'kept' && state !== 'freed';

@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
+import { settled, startAgent, until } from '../../support/agent.ts';
+import { startCall } from '../../support/client.ts';
+import { SCRIPTS, startScripted } from './scripted-engines.ts';
+
+/** An agent in front of a scripted engine, once it has found it. */
+async function startWith(
+  kind: EngineKind,
+  held: readonly string[],
+  given: Parameters<typeof startAgent>[0] = {},
+) {
+  const engine = await startScripted(
+    SCRIPTS[kind] ?? (() => null),
+    held,
+    kind === 'mlx' ? { server: 'BaseHTTP/0.6 Python/3.12.7' } : {},
+  );
+  const machine = await startAgent({ engineUrl: engine.url, ...given });
+  const { agent, clock } = machine;
+  await until(() => agent.view().engine?.kind === kind);
+  return {
+    ...machine,
+    engine,
+    /** Waits, moving time on. */
+    wait: <T>(what: Promise<T>) => settled(what, clock).then(() => what),
+    memory: () => agent.view().memory,
+    mode: () => agent.view().owner.mode,
+  };
+}
+
+describe.each([
+  {
+    kind: 'ollama',
+    model: 'large',
+    orders: [
+      'POST /api/generate {"model":"large","keep_alive":0}',
+      'POST /api/generate {"model":"large","stream":false}',
+    ],
+  },
+  {
+    kind: 'lmstudio',
+    model: 'large',
+    orders: [
+      'POST /api/v1/models/unload {"instance_id":"large"}',
+      'POST /api/v1/models/load {"model":"large"}',
+    ],
+  },
+  {
+    kind: 'llama-swap',
+    model: 'large',
+    orders: ['POST /api/models/unload/large {}', 'GET /upstream/large/health'],
+  },
+  {
+    kind: 'vllm',
+    model: 'small',
+    orders: ['POST /sleep?level=1 {}', 'POST /wake_up {}'],
+  },
+  {
+    kind: 'docker',
+    model: 'large',
+    orders: [
+      'POST /engines/unload {"models":["large"]}',
+      'POST /engines/v1/chat/completions {"model":"large","messages":[]}',
+    ],
+  },
+] as const)('$kind', ({ kind, model, orders }) => {
+  test('unloads and loads a model on order, and says so in its list', async () => {
+    const { agent, engine, wait } = await startWith(kind, ['small', 'large']);
+    expect(await wait(agent.changeModel('unload', model))).toEqual({ kind: 'done' });
+    expect(engine.loaded.has(model)).toBe(false);
+    const entry = () => agent.view().models.find(({ id }) => id === model);
+    expect(entry()).toMatchObject({ loaded: false, canUnload: true });
+    expect(await wait(agent.changeModel('load', model))).toEqual({ kind: 'done' });
+    expect(engine.loaded.has(model)).toBe(true);
+    expect(entry()).toMatchObject({ loaded: true });
+    expect(engine.orders).toEqual(orders);
+  });
+
+  test('holds nothing once its memory is freed, and what it held once requests return', async () => {
+    const { agent, engine, wait, memory, mode } = await startWith(kind, [model]);
+    await wait(agent.free(null));
+    expect([...engine.loaded]).toEqual([]);
+    expect([mode(), memory()]).toEqual([
+      'paused',
+      { state: 'freed', toLoad: [model], problem: null },
+    ]);
+    await agent.setMode('on');
+    expect(mode()).toBe('paused');
+    await wait(until(() => mode() === 'on'));
+    expect([...engine.loaded]).toEqual([model]);
+    expect(memory()).toEqual({ state: 'kept', toLoad: [], problem: null });
+  });
+});
+
+test('an engine that cannot unload is named, and the machine takes no requests all the same', async () => {
+  const { agent, memory, mode, wait, engine } = await startWith('mlx', ['small']);
+  await wait(agent.free(null));
+  expect(mode()).toBe('paused');
+  expect(memory()).toEqual({
+    state: 'freed',
+    toLoad: [],
+    problem: `mlx at ${engine.url} holds its model in memory as long as it runs. Stop it while you need the memory.`,
+  });
+  expect(agent.view().problems).toContainEqual(expect.objectContaining({ tool: 'engine' }));
+});
+
+test('a vLLM without sleep mode says how it gets one', async () => {
+  const { vllm = () => null } = SCRIPTS;
+  const engine = await startScripted(
+    (asked, loaded) => (asked.method === 'GET' ? vllm(asked, loaded) : null),
+    ['small'],
+  );
+  const { agent, clock } = await startAgent({ engineUrl: engine.url });
+  await until(() => agent.view().engine?.kind === 'vllm');
+  const result = agent.changeModel('unload', 'small');
+  await settled(result, clock);
+  expect(await result).toMatchObject({
+    kind: 'failed',
+    remedy: expect.stringContaining('--enable-sleep-mode'),
+  });
+});
+
+test('a model that no engine has is refused with those that there are', async () => {
+  const { agent, wait } = await startWith('ollama', []);
+  expect(await wait(agent.changeModel('load', 'huge'))).toEqual({
+    kind: 'refused',
+    code: 'model_not_found',
+    message: 'No engine of this machine offers "huge". Here are: small, large.',
+  });
+});
+
+test('nothing is loaded on order while the memory is freed', async () => {
+  const { agent, engine, wait } = await startWith('ollama', ['small']);
+  await wait(agent.free(null));
+  expect(await wait(agent.changeModel('load', 'small'))).toMatchObject({
+    kind: 'refused',
+    code: 'freed',
+  });
+  expect([...engine.loaded]).toEqual([]);
+});
+
+test('memory that is freed for a time comes back when it is over, also after a restart', async () => {
+  const first = await startWith('ollama', ['small', 'large']);
+  const untilMs = first.clock.now() + 90 * 60_000;
+  await first.wait(first.agent.free(90));
+  expect(first.agent.view().owner.freed).toEqual({ untilMs });
+  await first.stop();
+  const { agent, clock } = await startAgent({
+    engineUrl: first.engine.url,
+    dataDirectory: first.directory,
+    clock: first.clock,
+  });
+  const mode = () => agent.view().owner.mode;
+  await until(() => agent.view().engine !== null);
+  expect(mode()).toBe('paused');
+  clock.advance(untilMs - clock.now() - 1);
+  expect([mode(), [...first.engine.loaded]]).toEqual(['paused', []]);
+  clock.advance(1);
+  expect(agent.view().owner.freed).toBeNull();
+  expect(mode()).toBe('paused');
+  await settled(
+    until(() => mode() === 'on'),
+    clock,
+  );
+  expect([...first.engine.loaded].toSorted()).toEqual(['large', 'small']);
+});
+
+test('freeing again unloads what others have loaded meanwhile, and brings back all of it', async () => {
+  const { agent, engine, wait, memory, mode } = await startWith('ollama', ['small']);
+  await wait(agent.free(null));
+  engine.loaded.add('large');
+  await wait(agent.free(60));
+  expect([...engine.loaded]).toEqual([]);
+  expect(memory().toLoad).toEqual(['small', 'large']);
+  await agent.setMode('on');
+  await wait(until(() => mode() === 'on'));
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+});
+
+test('an engine that was stopped meanwhile keeps nobody waiting', async () => {
+  const { agent, engine, wait, mode } = await startWith('ollama', ['small']);
+  await wait(agent.free(null));
+  await engine.close();
+  await agent.setMode('on');
+  await wait(until(() => mode() === 'on'));
+  expect(agent.view().memory.toLoad).toEqual([]);
+});
+
+test('a rule frees the memory where its owner wants that, and only a rule for others’ sake', async () => {
+  const given = {
+    memory: { freeMemory: true },
+    rules: { maxGpuTemperatureC: 80, yieldToOthers: true },
+  };
+  const { agent, engine, telemetry, clock, wait, mode, memory } = await startWith(
+    'ollama',
+    ['small'],
+    given,
+  );
+  telemetry.card({ temperatureC: 85 });
+  agent.rulesChanged();
+  expect([mode(), memory().state]).toEqual(['paused', 'kept']);
+  telemetry.card({ temperatureC: 50, utilGpu: 90 });
+  agent.rulesChanged();
+  clock.advance(20_000);
+  await wait(until(() => memory().state === 'freed'));
+  expect([...engine.loaded]).toEqual([]);
+  expect(agent.view().owner).toMatchObject({ freed: null, mode: 'paused' });
+  await agent.setMode('on');
+  await wait(until(() => mode() === 'on'));
+  expect([...engine.loaded]).toEqual(['small']);
+});
+
+test('a model that nobody uses is unloaded where the engine does not do it itself', async () => {
+  const given = { memory: { idleUnloadMin: 0.5 } };
+  const swap = await startWith('llama-swap', ['small'], given);
+  const ollama = await startWith('ollama', ['small'], given);
+  for (const { clock } of [swap, ollama]) clock.advance(29_000);
+  expect([...swap.engine.loaded]).toEqual(['small']);
+  await swap.wait(until(() => swap.engine.loaded.size === 0));
+  await swap.wait(until(() => swap.mode() === 'on'));
+  ollama.clock.advance(120_000);
+  expect([...ollama.engine.loaded]).toEqual(['small']);
+});
+
+describe('a request that runs', () => {
+  /** An Ollama that holds a model and does not come to an end with a chat. */
+  async function startBusy() {
+    const machine = await startWith('ollama', ['small']);
+    const running = startCall(`${machine.url}/v1/chat/completions`, {
+      model: 'small',
+      messages: [],
+    });
+    await until(() => machine.agent.view().inFlight === 1);
+    return { ...machine, running };
+  }
+
+  test('may finish for 30 s when the memory is freed, and is ended then', async () => {
+    const { agent, clock, running, engine, memory, mode, wait } = await startBusy();
+    const freeing = agent.free(null);
+    await until(() => memory().state === 'freeing' && clock.pending() > 0);
+    expect(mode()).toBe('draining');
+    clock.advance(29_000);
+    expect([agent.view().inFlight, engine.orders]).toEqual([1, []]);
+    await wait(freeing);
+    expect((await running.answer).status).toBe(503);
+    expect([...engine.loaded]).toEqual([]);
+  });
+
+  test('keeps an order waiting for a minute, and refuses it then', async () => {
+    const { agent, running, engine, mode, wait } = await startBusy();
+    const refused = { kind: 'refused', code: 'busy' };
+    expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
+    expect([engine.orders, mode()]).toEqual([[], 'on']);
+    running.leave();
+  });
+
+  test('is not met by freed memory that its owner has taken back while it ran', async () => {
+    const { agent, running, engine, memory, mode, wait } = await startBusy();
+    const freeing = agent.free(null);
+    await until(() => memory().state === 'freeing');
+    await agent.setMode('on');
+    await wait(freeing);
+    expect([mode(), engine.orders, agent.view().inFlight]).toEqual(['on', [], 1]);
+    running.leave();
+  });
+});

@@ -1,0 +1,210 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
+import { listening } from '../../support/listening.ts';
+
+/** An engine that loads and unloads models as its kind does. */
+export interface ScriptedEngine {
+  readonly url: string;
+  readonly loaded: Set<string>;
+  /** Method, path and body of each request that was no GET, in order, and those GETs that loaded something. */
+  readonly orders: string[];
+  /** Resolves with the first chat, which is never answered. */
+  readonly chatted: Promise<void>;
+  /** Ends it; later calls do nothing. */
+  readonly close: () => Promise<void>;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly json: Record<string, unknown>;
+  readonly headers: NodeJS.Dict<string | string[]>;
+}
+
+interface Said {
+  readonly status?: number;
+  readonly body: unknown;
+}
+
+type Script = (asked: Asked, loaded: Set<string>) => Said | null;
+
+const OWN = ['small', 'large'];
+const text200 = (body: string): Said => ({ body });
+const list = (owner: string, entries: readonly object[]): Said => ({
+  body: { object: 'list', data: entries.map((entry) => ({ owned_by: owner, ...entry })) },
+});
+const nameIn = ({ json }: Asked) => (typeof json['model'] === 'string' ? json['model'] : '');
+
+/** What each kind answers, after its own source or documentation. */
+export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
+  // github.com/ollama/ollama/blob/main/server/routes.go: GenerateHandler, EmbedHandler, PsHandler.
+  ollama(asked, loaded) {
+    const model = nameIn(asked);
+    switch (asked.path) {
+      case '/':
+        return text200('Ollama is running');
+      case '/api/version':
+        return { body: { version: '0.12.0' } };
+      case '/v1/models':
+        return list(
+          'library',
+          OWN.map((id) => ({ id })),
+        );
+      case '/api/tags':
+        return { body: { models: OWN.map((name) => ({ name, size: 4e9 })) } };
+      case '/api/ps':
+        return { body: { models: [...loaded].map((name) => ({ name, size_vram: 5e9 })) } };
+      case '/api/generate':
+        if (!OWN.includes(model))
+          return { status: 404, body: { error: `model '${model}' not found` } };
+        if (asked.json['keep_alive'] === 0) loaded.delete(model);
+        else loaded.add(model);
+        return { body: { model, response: '', done: true } };
+      default:
+        return null;
+    }
+  },
+  // github.com/lmstudio-ai/docs/tree/main/1_developer/2_rest: list.md, load.md, unload.md.
+  lmstudio(asked, loaded) {
+    switch (asked.path) {
+      case '/lmstudio-greeting':
+        return { body: { lmstudio: true } };
+      case '/v1/models':
+        return list(
+          'organization_owner',
+          OWN.map((id) => ({ id })),
+        );
+      case '/api/v1/models': {
+        const instances = (key: string) => (loaded.has(key) ? [{ id: key }] : []);
+        const models = OWN.map((key) => ({ key, type: 'llm', loaded_instances: instances(key) }));
+        return { body: { models } };
+      }
+      case '/api/v1/models/load':
+        loaded.add(nameIn(asked));
+        return { body: { model_instance_id: nameIn(asked), load_time_seconds: 9.1 } };
+      case '/api/v1/models/unload': {
+        const id = String(asked.json['instance_id']);
+        loaded.delete(id);
+        return { body: { instance_id: id } };
+      }
+      default:
+        return { body: { error: 'Unexpected endpoint or method. Returning 200 anyway' } };
+    }
+  },
+  // github.com/mostlygeek/llama-swap/blob/main/internal/server: server.go, api.go, apigroup.go.
+  'llama-swap'({ method, path }, loaded) {
+    const [, named = ''] = /^\/(?:upstream|api\/models\/unload)\/([^/]+)/.exec(path) ?? [];
+    if (path === '/v1/models')
+      return list(
+        'llama-swap',
+        OWN.map((id) => ({ id })),
+      );
+    if (path === '/running') {
+      return { body: { running: [...loaded].map((model) => ({ model, state: 'ready' })) } };
+    }
+    if (path.startsWith('/upstream/')) {
+      loaded.add(named);
+      return { body: { status: 'ok' } };
+    }
+    if (method === 'POST' && path.startsWith('/api/models/unload/')) {
+      loaded.delete(named);
+      return text200('OK');
+    }
+    return null;
+  },
+  // github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/sleep/api_router.py, vllm/v1/metrics/loggers.py.
+  vllm({ method, path }, loaded) {
+    const awake = loaded.has('small') ? 1 : 0;
+    switch (path) {
+      case '/v1/models':
+        return list('vllm', [{ id: 'small', root: 'Org/small' }]);
+      case '/health':
+        return text200('');
+      case '/metrics':
+        return text200(
+          `vllm:num_requests_running{model_name="small"} 0.0\nvllm:engine_sleep_state{engine="0",model_name="small",sleep_state="awake"} ${awake}.0\n`,
+        );
+      case '/sleep?level=1':
+        if (method === 'POST') loaded.delete('small');
+        return text200('');
+      case '/wake_up':
+        if (method === 'POST') loaded.add('small');
+        return text200('');
+      default:
+        return null;
+    }
+  },
+  // github.com/docker/model-runner/blob/main/pkg/inference/scheduling/http_handler.go, api.go.
+  docker(asked, loaded) {
+    switch (asked.path) {
+      case '/engines/v1/models':
+        return list(
+          'docker',
+          OWN.map((id) => ({ id })),
+        );
+      case '/engines/ps':
+        return {
+          body: [...loaded].map((name) => ({ backend_name: 'llama.cpp', model_name: name })),
+        };
+      case '/engines/unload': {
+        const { models } = asked.json as { readonly models: readonly string[] };
+        for (const model of models) loaded.delete(model);
+        return { body: { unloaded_runners: models.length } };
+      }
+      case '/engines/v1/chat/completions':
+        if (asked.headers['x-preload-only'] === 'true') loaded.add(nameIn(asked));
+        return text200('');
+      default:
+        return null;
+    }
+  },
+  // It holds its one model as long as it runs.
+  mlx: ({ path }) =>
+    path === '/v1/models'
+      ? { body: { object: 'list', data: [{ id: 'small' }] } }
+      : path === '/health'
+        ? { body: { status: 'ok' } }
+        : null,
+};
+
+/** Starts one that holds `held`; it ends with the test. */
+export async function startScripted(
+  script: Script,
+  held: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ScriptedEngine> {
+  const loaded = new Set(held);
+  const orders: string[] = [];
+  const { promise: chatted, resolve: onChat } = Promise.withResolvers<void>();
+  const server = createServer((req, res) => void respond(req, res));
+
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await text(req);
+    const path = req.url ?? '';
+    const method = req.method ?? '';
+    if (path === '/v1/chat/completions') {
+      onChat();
+      return;
+    }
+    if (method !== 'GET') orders.push(`${method} ${path} ${body}`);
+    const json = (body === '' ? {} : JSON.parse(body)) as Record<string, unknown>;
+    const before = loaded.size;
+    const said = script({ method, path, json, headers: req.headers }, loaded);
+    if (method === 'GET' && loaded.size !== before) orders.push(`GET ${path}`);
+    const { status = 200, body: told } = said ?? { status: 404, body: 'Not Found' };
+    const isText = typeof told === 'string';
+    res.setHeader('content-type', isText ? 'text/plain' : 'application/json');
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    res.writeHead(status).end(isText ? told : JSON.stringify(told));
+  }
+  const port = await listening(server);
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
+  onTestFinished(close);
+  return { url: `http://127.0.0.1:${port}`, loaded, orders, chatted, close };
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { freedText, minutesIn } from '../../main/cli/memory-commands.ts';
+
+test.each([
+  ['2h', 120],
+  ['90m', 90],
+  ['90', 90],
+  ['1h30m', 90],
+  ['1.5h', 90],
+  ['1h 30min', 90],
+  ['30s', 0.5],
+  ['7d', 10_080],
+  ['0.5', 0.5],
+  ['8d', null],
+  ['0', null],
+  ['-5', null],
+  ['two hours', null],
+  ['', null],
+  ['h', null],
+  ['1h1h', null],
+])('a time of "%s" is %s minutes', (span, minutes) => {
+  expect(minutesIn(span)).toBe(minutes);
+});
+
+const NOW = new Date(2026, 0, 5, 16, 0);
+const freed = (untilMs: number | null) => ({ freed: { untilMs } });
+
+test('freed memory is told with its end and what comes back', () => {
+  const memory = { toLoad: ['qwen3', 'nomic'], problem: null };
+  const untilMs = new Date(2026, 0, 5, 18, 5).getTime();
+  expect(freedText({ owner: freed(untilMs), memory }, NOW)).toBe(
+    'freed until 18:05. Unloaded: qwen3, nomic. Other upstreams answer meanwhile; "switchyard resume" ends it, and loads first what was loaded.',
+  );
+  const tomorrow = new Date(2026, 0, 6, 9, 0).getTime();
+  expect(freedText({ owner: freed(tomorrow), memory }, NOW)).toMatch(/^freed until .* 09:00\./);
+});
+
+test('memory that stays taken is told with what keeps it', () => {
+  const memory = { toLoad: [], problem: 'mlx holds its model. Stop it.' };
+  expect(freedText({ owner: freed(null), memory }, NOW)).toBe(
+    'This machine takes no requests, but memory is still taken: mlx holds its model. Stop it.',
+  );
+});

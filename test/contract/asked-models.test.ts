@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import type { AskedModels } from '#shared/asked-models.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startGateway, startWithHistory } from '../support/gateway.ts';
+import { bearer, send } from '../support/http.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+async function askedAt(url: string): Promise<AskedModels> {
+  const { status, text } = await send(`${url}/api/v1/models/asked`);
+  expect(status).toBe(200);
+  return JSON.parse(text) as AskedModels;
+}
+
+async function started() {
+  const local = await startUpstream(answers('local'));
+  const ids = ['llama', 'nomic-embed-text'];
+  local.answerGet = ({ res }) => res.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
+  const hosted = await startUpstream(answers('a'));
+  const settings = { ...at({ local: local.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini' };
+  const gateway = await startWithHistory(settings);
+  const list = async () => (await askedAt(gateway.url)).models;
+  await expect.poll(list).toEqual(['llama', 'mini']);
+  return { ...gateway, local, hosted };
+}
+
+test('every name that apps asked for is told, with where it went', async () => {
+  const { url, local } = await started();
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url, { ...HELLO, model: 'llama' });
+  await chat(url);
+  local.script = error(503);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  const { days, names, problem } = await askedAt(url);
+  expect([days, problem]).toEqual([30, null]);
+  expect(names).toEqual([
+    {
+      name: 'gpt-4o',
+      calls: 3,
+      lastAt: expect.any(Number),
+      destinations: [
+        { upstream: 'local', provider: null, machine: null, model: 'llama', calls: 2 },
+        { upstream: 'hosted_a', provider: null, machine: null, model: 'mini', calls: 1 },
+      ],
+      aliasOf: null,
+      isListed: false,
+    },
+    expect.objectContaining({ name: 'llama', calls: 1, isListed: true }),
+  ]);
+});
+
+test('a name that nobody answered is told, too', async () => {
+  const { url, local, hosted } = await started();
+  await Promise.all([local.close(), hosted.close()]);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  const { names } = await askedAt(url);
+  expect(names[0]?.destinations).toEqual([
+    { upstream: null, provider: null, machine: null, model: null, calls: 1 },
+  ]);
+});
+
+test('a name is mapped by its alias, at once', async () => {
+  const { url, hosted, dataDirectory } = await started();
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  const body = JSON.stringify({ routing: { modelAliases: ['gpt-*=mini'] } });
+  const headers = {
+    ...bearer(readControlToken(dataDirectory) ?? ''),
+    'content-type': 'application/json',
+  };
+  expect((await send(`${url}/api/v1/settings`, { method: 'PATCH', headers, body })).status).toBe(
+    200,
+  );
+  expect((await askedAt(url)).names[0]).toMatchObject({ name: 'gpt-4o', aliasOf: 'mini' });
+  expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({ upstream: 'hosted_a' });
+  expect(hosted.calls[0]?.json['model']).toBe('mini');
+});
+
+test('what was asked for is still known after a restart', async () => {
+  const first = await started();
+  await chat(first.url, { ...HELLO, model: 'gpt-4o' });
+  await first.host.stop();
+  const { url } = await startWithHistory({}, first.dataDirectory);
+  expect((await askedAt(url)).names.map(({ name }) => name)).toEqual(['gpt-4o']);
+});
+
+test('without a history the list says why it is empty', async () => {
+  const { url } = await startGateway({});
+  expect(await askedAt(url)).toMatchObject({ names: [], problem: expect.any(String) });
+});

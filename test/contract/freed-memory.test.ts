@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import type { AgentView } from '#shared/agent.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
+import { chat, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+/** A gateway that calls an engine of its own machine by its address, without the agent. */
+async function startDirect() {
+  const { ollama = () => null } = SCRIPTS;
+  const engine = await startScripted(ollama, ['small']);
+  const hosted = await startUpstream(answers('from the hosted one'));
+  const gateway = await startGateway(
+    {
+      AGENT: 'true',
+      AGENT_PORTS: '0',
+      ENGINE_URL: engine.url,
+      LOCAL_ENGINE_URL: engine.url.replace('127.0.0.1', 'localhost'),
+      HOSTED_A_BASE_URL: hosted.url,
+    },
+    systemClock,
+  );
+  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  return {
+    url: gateway.url,
+    engine,
+    order: (path: string, json: unknown) =>
+      postJson(`${gateway.url}/api/v1/agent/${path}`, json, control),
+    view: async () => {
+      const { text } = await send(`${gateway.url}/api/v1/agent`, { headers: control });
+      return JSON.parse(text) as AgentView;
+    },
+  };
+}
+
+test('an engine that is called by its address gets no request while its memory is freed', async () => {
+  const { url, engine, order, view } = await startDirect();
+  await expect.poll(async () => (await view()).engine?.kind).toBe('ollama');
+  expect((await order('free', {})).status).toBe(200);
+  expect([...engine.loaded]).toEqual([]);
+  const { upstream, reason } = await chat(url);
+  expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
+  await order('mode', { wish: 'on' });
+  await expect.poll(async () => (await view()).owner.mode).toBe('on');
+  expect([...engine.loaded]).toEqual(['small']);
+});
+
+test('an order waits for a request that goes to the engine past the agent', async () => {
+  const { url, engine, order, view } = await startDirect();
+  await expect.poll(async () => (await view()).engine?.kind).toBe('ollama');
+  const running = startChat(url);
+  await engine.chatted;
+  const ordered = order('models', { model: 'large', action: 'load' });
+  await expect.poll(async () => (await view()).memory.state).toBe('loading');
+  expect([...engine.loaded]).toEqual(['small']);
+  running.leave();
+  expect((await ordered).status).toBe(200);
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+});
+
+test.each([
+  ['free', { minutes: 0 }, 'minutes'],
+  ['free', { minutes: -1 }, 'minutes'],
+  ['free', { minutes: '2h' }, 'minutes'],
+  ['free', { minutes: 10_081 }, 'minutes'],
+  ['models', { action: 'load' }, 'model'],
+  ['models', { model: '', action: 'load' }, 'model'],
+  ['models', { model: 'small' }, 'action'],
+  ['models', { model: 'small', action: 'evict' }, 'action'],
+])('POST agent/%s with %j names the field that is wrong', async (path, json, field) => {
+  const { order } = await startDirect();
+  const answer = await order(path, json);
+  expect(expectError(answer, 400, 'invalid_request')).toContain(`'${field}'`);
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { param: field } });
+});

@@ -1,0 +1,196 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { type Block, blocksOf, missingLines } from '../support/guide-blocks.ts';
+import { PROGRAM, runCli, type RunningCli, startCli } from '../support/process.ts';
+import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
+import {
+  answers,
+  error,
+  REFUSED_URL,
+  type Script,
+  startUpstream,
+  type Upstream,
+} from '../support/upstream.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGES = globSync('docs/{get-started,guides}/*.md', { cwd: ROOT }).toSorted();
+
+const PYTHON = process.env['SWITCHYARD_TEST_PYTHON'] ?? 'python3';
+const hasSdks = spawnSync(PYTHON, ['-c', 'import openai, anthropic']).status === 0;
+if (!hasSdks)
+  console.log(
+    'SKIPPED: the Python of the guides; no openai and anthropic at SWITCHYARD_TEST_PYTHON.',
+  );
+
+/** The gateway's address in the guides, as other machines of the network see it. */
+const LAN_ADDRESS = '192.168.1.10';
+
+/** An upstream that speaks chat completions and nothing else. */
+const chatOnly =
+  (script: Script): Script =>
+  (call) =>
+    (call.path.endsWith('/chat/completions') ? script : error(404, 'no such route'))(call);
+
+const listModels: Upstream['answerGet'] = ({ path, res }) => {
+  const isList = path.endsWith('/models');
+  const data = [{ id: 'demo-model', object: 'model' }];
+  res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(isList ? { object: 'list', data } : {}));
+};
+
+/** Everything that a reader of a page has: engines, a hosted API, a terminal, another machine. */
+class Reader {
+  readonly #own = temporaryDirectory();
+  readonly #other = temporaryDirectory();
+  readonly #desk = temporaryDirectory();
+  readonly #path: string;
+  readonly #lan = agentAddress();
+  #url = REFUSED_URL;
+  #running: RunningCli | null = null;
+  #lastOutput = '';
+
+  readonly #engine: Upstream;
+  readonly #hosted: Upstream;
+  readonly #rented: Upstream;
+
+  private constructor(engine: Upstream, hosted: Upstream, rented: Upstream) {
+    [this.#engine, this.#hosted, this.#rented] = [engine, hosted, rented];
+    const shim = join(this.#desk, 'switchyard');
+    writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, PROGRAM)}" "$@"\n`);
+    chmodSync(shim, 0o755);
+    this.#path = `${this.#desk}${delimiter}${pathWithCard()}`;
+  }
+
+  static async arrive(): Promise<Reader> {
+    const start = async (name: string) => {
+      const upstream = await startUpstream(chatOnly(answers(`Hello from ${name}.`)));
+      upstream.answerGet = listModels;
+      return upstream;
+    };
+    return new Reader(
+      await start('the engine'),
+      await start('the hosted API'),
+      await start('the rented GPU'),
+    );
+  }
+
+  /** Has a gateway whose engine is set, as after the quick start. */
+  async settleIn(): Promise<void> {
+    await this.#start({});
+    await runCli({ DATA_DIR: this.#own }, 'set', 'local.baseUrl', this.#engine.url);
+  }
+
+  /** Does what a block says; gives the lines that it should print and does not, or null where it cannot be done here. */
+  async run(block: Block): Promise<readonly string[] | null> {
+    const { language, note } = block;
+    const [kind = ''] = note.split(':');
+    if (kind === 'no-test' || (language === 'python' && !hasSdks)) return null;
+    if (kind === 'after') await this.#engine.close();
+    const missing =
+      kind === 'soon'
+        ? await soon(async () => this.#whole(await this.#do(block, false)))
+        : await this.#do(block, kind === 'on');
+    if (kind === 'after') await this.#engine.reopen();
+    return missing;
+  }
+
+  #whole(missing: readonly string[]): readonly string[] {
+    if (missing.length > 0) throw new Error(`${missing.join('\n')} is not in ${this.#lastOutput}`);
+    return missing;
+  }
+
+  /** `isOther`: on the other machine. */
+  async #do({ language, code, printed }: Block, isOther: boolean): Promise<readonly string[]> {
+    const text = this.#placed(code);
+    const started = /^(?<variables>(?:SWITCHYARD_\w+=\S+ )*)switchyard start$/.exec(text.trim());
+    this.#lastOutput =
+      started === null
+        ? await this.#type(language, text, isOther)
+        : await this.#start(variablesOf(started.groups?.['variables'] ?? ''), isOther);
+    const lines = printed.map((line) => this.#placed(line));
+    return missingLines(lines, this.#lastOutput);
+  }
+
+  /** The text with the addresses of this test in place of those in the page. */
+  #placed(text: string): string {
+    const token = /switchyard join \S+ ([0-9a-f]{64})/.exec(this.#lastOutput)?.[1] ?? '<token>';
+    return text
+      .replaceAll(/http:\/\/(localhost|192\.168\.1\.10):47900/g, this.#url)
+      .replaceAll('http://192.168.1.11:47900', REFUSED_URL)
+      .replaceAll(LAN_ADDRESS, this.#lan)
+      .replaceAll('SWITCHYARD_HOST=0.0.0.0', `SWITCHYARD_HOST=${this.#lan}`)
+      .replaceAll('http://127.0.0.1:11434', this.#engine.url)
+      .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
+      .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
+      .replaceAll('npm run -s switchyard --', `npm --prefix ${ROOT} run -s switchyard --`)
+      .replaceAll('<token>', token);
+  }
+
+  /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */
+  async #start(settings: Readonly<Record<string, string>>, isOther = false): Promise<string> {
+    const own = { DATA_DIR: isOther ? this.#other : this.#own, PORT: '0', ...settings };
+    if (isOther) {
+      const cli = startCli({ ...own, AGENT: 'true', AGENT_HOST: agentAddress() });
+      return cli.printed(/Dashboard: [^]*/);
+    }
+    this.#running?.kill('SIGTERM');
+    await this.#running?.ended;
+    const cli = startCli(own);
+    this.#running = cli;
+    this.#url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+    return cli.printed(/^[^]*Dashboard: \S+/);
+  }
+
+  async #type(language: Block['language'], code: string, isOther: boolean): Promise<string> {
+    const env = {
+      PATH: this.#path,
+      HOME: this.#desk,
+      SWITCHYARD_DATA_DIR: isOther ? this.#other : this.#own,
+      SWITCHYARD_AGENT_HOST: this.#lan,
+    };
+    const commands = {
+      sh: ['bash', '-euo', 'pipefail', '-c', code],
+      python: [PYTHON, '-c', code],
+      ts: [process.execPath, '--input-type=module-typescript', '--eval', code],
+    } as const;
+    const [command, ...args] = commands[language];
+    // TypeScript finds the packages of the repository.
+    const cwd = language === 'ts' ? ROOT : this.#desk;
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const status = await new Promise((resolve) => child.on('close', resolve));
+    if (status !== 0) throw new Error(`It failed (${String(status)}): ${code}\n${output}`);
+    return output;
+  }
+}
+
+const variablesOf = (text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(/SWITCHYARD_(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+
+interface Outcome extends Block {
+  readonly missing: readonly string[] | null;
+}
+
+test.each(PAGES)('the commands of %s run, and print what it says', async (page) => {
+  const blocks = blocksOf(readFileSync(join(ROOT, page), 'utf8'));
+  const notes = blocks.map(({ note }) => note).filter((note) => note !== '');
+  expect(notes.filter((note) => !/^(no-test|after|on|soon): \S/.test(note))).toEqual([]);
+  const languages = blocks.map(({ language }) => language);
+  expect(new Set(languages)).toEqual(new Set(['sh', 'python', 'ts']));
+
+  const reader = await Reader.arrive();
+  await reader.settleIn();
+  const outcomes: Outcome[] = [];
+  for (const block of blocks) outcomes.push({ ...block, missing: await reader.run(block) });
+  const ran = outcomes.filter(({ missing }) => missing !== null);
+  expect(ran.length).toBeGreaterThan(0);
+  expect(ran.filter(({ missing }) => missing?.length !== 0)).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { Verdict } from '#shared/condition.ts';
+import { headlineOf } from '../../renderer/features/overview/headline.tsx';
+import { upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import { applyEvent } from '../../renderer/api/live-data.ts';
+import type { Host } from '../../main/app/app.ts';
+import { chat } from '../support/client.ts';
+import { controlOf } from '../support/tier.ts';
+import { readFeed } from '../support/feed.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { openPage } from '../support/page.ts';
+import { putCardOnPath } from '../support/two-hosts.ts';
+import { answers, error, startUpstream, type Upstream } from '../support/upstream.ts';
+import { startWindowHost } from '../support/window-host.ts';
+
+/* A machine with a GPU and an engine, as the window tells of it. */
+
+/** An engine on a socket that can be closed and opened again. */
+async function startLiveEngine(): Promise<Upstream> {
+  const engine = await startUpstream(answers('hi'));
+  engine.answerGet = ({ path, res }) => {
+    const isKnown = path === '/health' || path === '/v1/models';
+    res.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
+    res.end(path === '/health' ? '{"status":"ok"}' : '{"object":"list","data":[{"id":"m"}]}');
+  };
+  return engine;
+}
+
+async function startOwner() {
+  putCardOnPath();
+  const engine = await startLiveEngine();
+  const dataDirectory = temporaryDirectory();
+  const host = await startWindowHost({ SWITCHYARD_ENGINE_URL: engine.url }, {}, dataDirectory);
+  const url = new URL(host.controlLink()).origin;
+  const verdict = (): Verdict => host.snapshot().judgement.verdict;
+  await readFeed(url);
+  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
+  return { engine, host, url, verdict, ...controlOf({ url, dataDirectory, host }) };
+}
+
+function told(host: Host) {
+  const data = applyEvent(null, host.snapshot(), Date.now());
+  if (data === null) throw new Error('a snapshot always gives data');
+  const { lead, subject, rest, problems } = headlineOf(upstreamList(data, Date.now()), false);
+  return { sentence: lead + subject + rest, todo: problems.map(({ todo }) => todo) };
+}
+
+const STUCK: Verdict = { kind: 'stuck', tries: 'local' };
+
+test('after failed requests, an engine that dies and comes back is told of without a request', async () => {
+  const { engine, host, url, verdict } = await startOwner();
+  const page = await openPage(host.controlLink());
+  const headline = page.getByRole('heading', { level: 1 });
+  await engine.close();
+  await chat(url);
+  await chat(url);
+  await expect.poll(() => headline.innerText()).toBe('Nothing can answer now.');
+  // The agent sees for itself that the engine is gone.
+  await expect.poll(() => told(host).todo).toEqual(['Start one of its engines.']);
+  await engine.reopen();
+  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
+  await expect.poll(() => headline.innerText()).toBe('Serving from Local');
+  expect(told(host)).toEqual({ sentence: 'Serving from Local', todo: [] });
+  expect((await chat(url)).status).toBe(200);
+});
+
+test('a verification that passes ends what the window says of the failures before it', async () => {
+  const { engine, host, url, verdict, post } = await startOwner();
+  engine.script = error(500, 'broken');
+  await chat(url);
+  expect(verdict()).toEqual(STUCK);
+  engine.script = answers('hi');
+  const { id } = host.snapshot().status.local.provider ?? {};
+  expect((await post(`providers/${id}/verify`)).status).toBe(202);
+  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
+});
+
+test('a passed verification ends the cool-down: the next request goes there', async () => {
+  const { engine, host, url, verdict, post } = await startOwner();
+  engine.script = error(500, 'broken');
+  for (let asked = 0; asked < 6; asked += 1) await chat(url);
+  expect(host.snapshot().status.upstreams[0]?.circuit.open).toBe(true);
+  engine.script = answers('hi');
+  const { id } = host.snapshot().status.local.provider ?? {};
+  await post(`providers/${id}/verify`);
+  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
+  expect(await chat(url)).toMatchObject({ status: 200, upstream: 'local' });
+});

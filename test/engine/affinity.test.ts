@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { chat, startChat } from '../support/client.ts';
+import { postJson } from '../support/http.ts';
+import { at } from '../support/words.ts';
+import { startGateway } from '../support/gateway.ts';
+import { MODEL, startTier, storedMachine, type Tier } from '../support/tier.ts';
+import { llamaServer } from './find-server.ts';
+import { type Llama, startLlamaProcess } from './llama-server.ts';
+import { WORDS } from './words.ts';
+
+/*
+ * Conversations with real llama.cpp engines and the caches that they have. Run where a llama-server is on the path, or
+ * where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ */
+
+const SERVER = llamaServer();
+const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+
+const start = () => startLlamaProcess(SERVER ?? '', { cycle: WORDS, trims: false });
+
+/** So many words, of which each is a token; another text for each `from`. */
+const text = (count: number, from: number) =>
+  Array.from({ length: count }, (_, n) => WORDS[(n * n + from * 7 + n * from) % WORDS.length]).join(
+    '',
+  );
+
+interface Home {
+  readonly id: string;
+  readonly llama: Llama;
+}
+
+async function startHomes(count: number): Promise<{ tier: Tier; homes: readonly Home[] }> {
+  const homes = await Promise.all(
+    Array.from({ length: count }, async (_, n) => ({
+      id: `prv_${(n + 1).toString(16).padStart(32, '0')}`,
+      llama: await start(),
+    })),
+  );
+  const machines = homes.map(({ id, llama }) => ({
+    stored: storedMachine(id, llama.url, { verification: { ownedBy: 'llamacpp' } }),
+  }));
+  return { homes, tier: await startTier(machines, { AFFINITY: 'auto', HEDGE: 'off' }) };
+}
+
+function conversation(tier: Tier, from: number) {
+  const messages: { role: string; content: string }[] = [];
+  return {
+    messages,
+    async turn(words: number): Promise<{ readonly by: string; readonly read: number }> {
+      messages.push({ role: 'user', content: text(words, from + messages.length) });
+      const answer = await chat(tier.url, {
+        model: MODEL,
+        messages,
+        max_tokens: 4,
+        temperature: 0,
+      });
+      expect(answer.status).toBe(200);
+      messages.push({ role: 'assistant', content: ' kalo' });
+      const tokens = tier.host.snapshot().requests[0]?.tokens;
+      return {
+        by: String(answer.headers['x-gateway-provider']),
+        read: (tokens?.input ?? 0) - (tokens?.cached ?? 0),
+      };
+    },
+  };
+}
+
+describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => {
+  test('read only what is new, each at its machine', async () => {
+    const { tier } = await startHomes(2);
+    const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
+    const firsts = [];
+    for (const talk of talks) firsts.push(await talk.turn(600));
+    expect(new Set(firsts.map(({ by }) => by)).size).toBe(2);
+    for (const { read } of firsts) expect(read).toBeGreaterThan(600);
+    for (let turn = 2; turn <= 4; turn += 1) {
+      for (const [n, talk] of talks.entries()) {
+        const { by, read } = await talk.turn(30);
+        expect(by).toBe(firsts[n]?.by);
+        expect(read).toBeLessThan(120);
+      }
+    }
+  });
+
+  test('go on elsewhere with the next turn when their machine is killed', async () => {
+    const { tier, homes } = await startHomes(2);
+    const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
+    const firsts: string[] = [];
+    for (const talk of talks) firsts.push((await talk.turn(300)).by);
+    const dead = homes.find(({ id }) => id === firsts[0]);
+    dead?.llama.signal('SIGKILL');
+    await dead?.llama.ended;
+    for (const talk of talks) expect((await talk.turn(30)).by).not.toBe(dead?.id);
+    for (const talk of talks) expect((await talk.turn(30)).read).toBeLessThan(120);
+  });
+
+  test('leave a machine with eight long answers where another is quicker, and come back', async () => {
+    const { tier } = await startHomes(2);
+    const [near, far, busy] = [1, 2, 3].map((n) => conversation(tier, 10 * n));
+    if (near === undefined || far === undefined || busy === undefined) throw new Error('none');
+    const home = (await near.turn(300)).by;
+    const other = (await far.turn(300)).by;
+    expect(other).not.toBe(home);
+    expect((await busy.turn(300)).by).toBe(home);
+    const messages = [...busy.messages, { role: 'user', content: text(10, 99) }];
+    const long = Array.from({ length: 8 }, () =>
+      startChat(tier.url, { model: MODEL, messages, max_tokens: 600, stream: true }),
+    );
+    await expect.poll(async () => (await tier.provider(home)).concurrentRequests).toBe(8);
+    // Nine times the new part is more than all of it, and of the second conversation it is less.
+    expect((await near.turn(150)).by).toBe(other);
+    const { by } = await conversation(tier, 70).turn(100);
+    expect(by).toBe(other);
+    for (const { answer } of long) expect((await answer).status).toBe(200);
+    expect((await busy.turn(10)).by).toBe(home);
+  });
+
+  test.each(['chat', 'native'])(
+    'with Claude Code read less than a twentieth in the second turn, %s',
+    async (protocols) => {
+      const llama = await start();
+      const gateway = await startGateway({
+        ...at({ local: llama.url }),
+        LOCAL_PROTOCOLS: protocols,
+      });
+      const messages: object[] = [];
+      const read: number[] = [];
+      for (const cch of ['36ee5', '0aaa9']) {
+        messages.push({ role: 'user', content: 'hello' });
+        const line = `x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=${cch};`;
+        const system = [line, text(1200, 1)].map((block) => ({ type: 'text', text: block }));
+        const body = { model: MODEL, max_tokens: 4, temperature: 0, system, messages };
+        const answer = await postJson(`${gateway.url}/v1/messages`, body);
+        expect(answer.status).toBe(200);
+        messages.push({ role: 'assistant', content: ' kalo' });
+        const tokens = gateway.host.snapshot().requests[0]?.tokens;
+        read.push((tokens?.input ?? 0) - (tokens?.cached ?? 0));
+      }
+      const [first = 0, second = Infinity] = read;
+      expect(first).toBeGreaterThan(1200);
+      expect(second).toBeLessThan(0.05 * first);
+    },
+  );
+});

@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { AgentView } from '#shared/agent.ts';
+import { chat, HELLO, startChat } from '../support/client.ts';
+import { postJson, send } from '../support/http.ts';
+import { startRuledHost } from '../support/ruled-host.ts';
+import { soon } from '../support/two-hosts.ts';
+import { llamaServer } from './find-server.ts';
+import { startLlamaRouterProcess } from './llama-server.ts';
+
+/*
+ * The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
+ * GPU's. Run where a llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ */
+
+const SERVER = llamaServer();
+const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const TEXTS = {
+  alpha: { cycle: [' ka', ' lo', ' mi'], trims: false },
+  beta: { cycle: [' no', ' pe', ' qu'], trims: false },
+};
+
+const askFor = (model: string, max_tokens = 6) => ({ ...HELLO, model, max_tokens, temperature: 0 });
+
+/** Bytes in memory of the processes that `pid` has started, by their number. */
+function memoryOfChildren(pid: number): ReadonlyMap<number, number> {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return new Map(
+    processes.flatMap((name) => {
+      try {
+        const status = readFileSync(`/proc/${name}/status`, 'utf8');
+        const [, parent] = /^PPid:\s*(\d+)/m.exec(status) ?? [];
+        const [, kilobytes] = /^VmRSS:\s*(\d+)/m.exec(status) ?? [];
+        return Number(parent) === pid ? [[Number(name), Number(kilobytes ?? 0) * 1024]] : [];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    }),
+  );
+}
+
+const sumOf = (memory: ReadonlyMap<number, number>) =>
+  [...memory.values()].reduce((sum, bytes) => sum + bytes, 0);
+
+async function loadedIn(router: string): Promise<readonly string[]> {
+  const { text } = await send(`${router}/v1/models`);
+  const { data } = JSON.parse(text) as { data: { id: string; status: { value: string } }[] };
+  return data.filter(({ status }) => status.value === 'loaded').map(({ id }) => id);
+}
+
+async function startMachine(env: Readonly<Record<string, string>> = {}) {
+  const router = await startLlamaRouterProcess(SERVER ?? '', TEXTS);
+  const direct = await postJson(`${router.url}/v1/chat/completions`, askFor('alpha'));
+  const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: router.url, ...env } });
+  return { router, host, canLoad: !direct.text.includes('failed to load') };
+}
+
+const viewIn = (answer: { readonly text: string }) => JSON.parse(answer.text) as AgentView;
+
+describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
+  test('is let go of when it is freed, hosted answers meanwhile, and the model is back before requests are', async (context) => {
+    const { router, host, canLoad } = await startMachine();
+    if (!canLoad) context.skip('this llama-server cannot start its children');
+    const held = memoryOfChildren(router.pid);
+    expect(sumOf(held)).toBeGreaterThan(10 * 1024 * 1024);
+
+    const freed = await host.order('agent/free', {});
+    expect([freed.status, viewIn(freed).owner]).toEqual([
+      200,
+      expect.objectContaining({ mode: 'paused', freed: { untilMs: null } }),
+    ]);
+    expect(viewIn(freed).memory).toEqual({ state: 'freed', toLoad: ['alpha'], problem: null });
+    expect(sumOf(memoryOfChildren(router.pid))).toBeLessThan(0.1 * sumOf(held));
+    expect(await loadedIn(router.url)).toEqual([]);
+
+    const meanwhile = await chat(host.url, askFor('alpha'));
+    expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
+    expect(await loadedIn(router.url)).toEqual([]);
+
+    await host.order('agent/mode', { wish: 'on' });
+    await soon(async () => {
+      const { upstream } = await chat(host.url, askFor('alpha'));
+      // Whoever answers: nothing but the agent loads it, and it does before requests return.
+      if (upstream === 'local') return;
+      expect(await loadedIn(router.url)).toEqual(['alpha']);
+      throw new Error('not back yet');
+    });
+    expect((await host.view()).memory).toEqual({ state: 'kept', toLoad: [], problem: null });
+  });
+
+  test('is freed for a time that passes', async (context) => {
+    const { router, host, canLoad } = await startMachine();
+    if (!canLoad) context.skip('this llama-server cannot start its children');
+    await host.order('agent/free', { minutes: 0.05 });
+    expect(await loadedIn(router.url)).toEqual([]);
+    await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
+    expect(await loadedIn(router.url)).toEqual(['alpha']);
+  });
+
+  test('changes for an order only when no request runs', async (context) => {
+    const { router, host, canLoad } = await startMachine();
+    if (!canLoad) context.skip('this llama-server cannot start its children');
+    const running = startChat(host.url, { ...askFor('alpha', 3000), stream: true });
+    await running.received('"content"');
+    const ordered = host.order('agent/models', { model: 'beta', action: 'load' });
+    await soon(async () => expect((await host.view()).owner.mode).toBe('draining'));
+    expect(await loadedIn(router.url)).toEqual(['alpha']);
+    running.leave();
+    expect((await ordered).status).toBe(200);
+    expect(await loadedIn(router.url)).toEqual(['alpha', 'beta']);
+    const { models } = await host.view();
+    expect(models.map(({ id, loaded }) => [id, loaded])).toEqual([
+      ['alpha', true],
+      ['beta', true],
+    ]);
+    expect((await host.order('agent/models', { model: 'alpha', action: 'unload' })).status).toBe(
+      200,
+    );
+    expect(await loadedIn(router.url)).toEqual(['beta']);
+    expect((await host.view()).owner.mode).toBe('on');
+  });
+});

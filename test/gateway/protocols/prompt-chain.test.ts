@@ -1,0 +1,156 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
+import { chainOf, type PromptChain } from '../../../main/gateway/protocols/prompt-chain.ts';
+
+function chainOfText(text: string, headers: Record<string, string> = {}): PromptChain {
+  const bytes = Buffer.from(text);
+  const found = membersOf(bytes);
+  const chain = found.kind === 'object' ? chainOf({ ...found, bytes }, headers) : null;
+  if (chain === null) throw new Error('no chain');
+  return chain;
+}
+
+const of = (body: object, headers?: Record<string, string>) =>
+  chainOfText(JSON.stringify(body), headers);
+
+/** How many prefixes two prompts have in common. */
+function common(a: PromptChain, b: PromptChain): number {
+  const at = a.keys.findIndex((key, index) => key !== b.keys[index]);
+  return at === -1 ? a.keys.length : at;
+}
+
+const user = (content: unknown) => ({ role: 'user', content });
+const assistant = (content: unknown) => ({ role: 'assistant', content });
+const system = (content: unknown) => ({ role: 'system', content });
+
+const message = fc.record({
+  role: fc.constantFrom('user', 'assistant', 'tool'),
+  content: fc.string({ minLength: 1, unit: 'grapheme' }),
+});
+const messages = fc.array(message, { minLength: 1, maxLength: 12 });
+
+describe('the chain of a prompt', () => {
+  test('is that of the earlier turn as far as that goes', () => {
+    fc.assert(
+      fc.property(messages, messages, fc.string(), (before, more, prompt) => {
+        const head = { model: 'm', messages: [system(prompt), ...before] };
+        const earlier = of({ ...head, stream: true });
+        const later = of({ ...head, messages: [...head.messages, ...more], temperature: 1 });
+        expect(common(earlier, later)).toBe(earlier.keys.length);
+        expect(earlier.keys).toHaveLength(before.length + 1);
+        expect(later.lengths.slice(0, earlier.lengths.length)).toEqual(earlier.lengths);
+      }),
+    );
+  });
+
+  test('ends where anything has changed', () => {
+    fc.assert(
+      fc.property(messages, fc.nat(), fc.string({ minLength: 1 }), (given, from, added) => {
+        const at = from % given.length;
+        const edited = given.map((each, index) =>
+          index === at ? { ...each, content: each.content + added } : each,
+        );
+        const [a, b] = [of({ messages: given }), of({ messages: edited })];
+        expect(common(a, b)).toBe(at + 1);
+      }),
+    );
+  });
+
+  test('ends before the first message where the model, the tools or the system prompt differ', () => {
+    const base = { model: 'm', tools: [{ name: 'a' }], system: 's', messages: [user('hello')] };
+    for (const other of [{ model: 'n' }, { tools: [{ name: 'b' }] }, { system: 't' }])
+      expect(common(of(base), of({ ...base, ...other }))).toBe(0);
+    const chat = (text: string) => of({ messages: [system(text), user('hello')] });
+    expect(common(chat('one'), chat('two'))).toBe(0);
+  });
+
+  test('is as long as the body but for what no template shows', () => {
+    const chain = of({ model: 'm', messages: [user('hello'), assistant('hi'), user('go on')] });
+    expect(chain.keys).toHaveLength(4);
+    expect(chain.lengths.at(-1)).toBeGreaterThan(0.8 * chain.bytes);
+    expect(chain.lengths).toEqual(chain.lengths.toSorted((a, b) => a - b));
+  });
+
+  test('has the instructions and the input of a response', () => {
+    const input = [user('hello'), { type: 'function_call_output', output: 'x' }];
+    const before = of({ instructions: 'be kind', input });
+    const after = of({ instructions: 'be kind', input: [...input, user('go on')] });
+    expect(common(before, after)).toBe(3);
+  });
+
+  test('has pieces of a prompt that is one text', () => {
+    const text = 'word '.repeat(4000);
+    const chain = of({ prompt: text });
+    expect(chain.keys.length).toBeGreaterThan(4);
+    expect(common(chain, of({ prompt: `${text} and more` }))).toBe(chain.keys.length - 1);
+  });
+
+  test('does not show the marks for a cache that move on with each turn', () => {
+    const mark = { cache_control: { type: 'ephemeral', ttl: '5m' } };
+    const block = (text: string, marked: object = {}) => [{ type: 'text', text, ...marked }];
+    const before = of({ messages: [user(block('one')), user(block('two', mark))] });
+    const after = of({
+      messages: [user(block('one')), user(block('two')), user(block('three', mark))],
+    });
+    expect(common(before, after)).toBe(before.keys.length);
+  });
+
+  test('of a body with more messages than are kept has the first of them', () => {
+    const many = Array.from({ length: 5000 }, (_, at) => user(`message ${at}`));
+    expect(of({ messages: many }).keys).toHaveLength(4097);
+  });
+
+  test('is none of a body without a prompt', () => {
+    const bytes = Buffer.from('{"model":"m"}');
+    expect(chainOf({ bytes, members: [] }, {})).toBeNull();
+  });
+});
+
+describe('the session of a prompt', () => {
+  const body = { model: 'm', messages: [user('hello')] };
+  const sessions: readonly (readonly [
+    what: string,
+    body: object,
+    headers: Record<string, string>,
+  ])[] = [
+    ['Claude Code names in a header', body, { 'x-claude-code-session-id': 's1' }],
+    [
+      'Claude Code names in its user',
+      { ...body, metadata: { user_id: 'user_ab_account_cd_session_s1' } },
+      {},
+    ],
+    [
+      'Claude Code names in its user, as JSON',
+      { ...body, metadata: { user_id: '{"device_id":"d","session_id":"s1"}' } },
+      {},
+    ],
+    ['Codex names', body, { 'session-id': 's1' }],
+    ['Codex named earlier', body, { session_id: 's1' }],
+    ['many name', body, { 'x-session-id': 's1' }],
+    ['OpenCode names for others', body, { 'x-session-affinity': 's1' }],
+    ['OpenCode names', body, { 'x-opencode-session': 's1' }],
+    ['a key of OpenAI names', { ...body, prompt_cache_key: 's1' }, {}],
+    ['Open WebUI names', body, { 'x-openwebui-chat-id': 's1' }],
+  ];
+  const known = of(body, { 'x-session-id': 's1' }).session;
+
+  test.each(sessions)('is what %s', (_what, asked, headers) => {
+    expect(of(asked, headers).session).toBe(known);
+    expect(known).not.toBeNull();
+  });
+
+  test('is none where nobody names it', () => {
+    expect(of({ ...body, metadata: { user_id: 'me' } }).session).toBeNull();
+  });
+
+  test('is another one of a second agent with another system prompt', () => {
+    const headers = { 'x-session-id': 's1' };
+    expect(of({ ...body, system: 'a planner' }, headers).session).not.toBe(known);
+  });
+
+  test('is the most certain of several', () => {
+    const headers = { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' };
+    expect(of(body, headers).session).toBe(known);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
+import {
+  fixVolatileParts,
+  withVolatileParts,
+} from '../../../main/gateway/protocols/volatile-parts.ts';
+
+/** As Claude Code 2.1 sends it (anthropics/claude-code#68900). */
+const line = (cch: string) =>
+  `x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=sdk-cli; cch=${cch};`;
+
+const block = (text: string) => ({ type: 'text', text });
+
+function fixed(body: object) {
+  const before = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(before);
+  const found = membersOf(bytes);
+  const members = found.kind === 'object' ? found.members : [];
+  const parts = fixVolatileParts({ bytes, members });
+  return { before: before.toString(), after: bytes.toString(), bytes, parts };
+}
+
+const messages = [{ role: 'user', content: 'hello' }];
+
+test.each([
+  ['text', { system: line('36ee5'), messages }],
+  ['text with more behind it', { system: `${line('36ee5')}\nYou are Claude Code.`, messages }],
+  ['blocks', { system: [block(line('36ee5')), block('You are Claude Code.')], messages }],
+  [
+    'a system message of a chat completion',
+    { messages: [{ role: 'system', content: line('36ee5') }, ...messages] },
+  ],
+  [
+    'blocks of such a message',
+    { messages: [{ role: 'system', content: [block(line('36ee5'))] }, ...messages] },
+  ],
+])('the hash in the first system block is a constant of its length, in %s', (_form, body) => {
+  const { before, after, bytes, parts } = fixed(body);
+  expect(after).toBe(before.replace('cch=36ee5', 'cch=00000'));
+  expect(parts).toMatchObject([{ name: 'cch', value: '36ee5' }]);
+  expect(withVolatileParts(bytes, parts).toString()).toBe(before);
+});
+
+test('the prompts of two turns begin alike, whatever their hashes are', () => {
+  const of = (cch: string) => fixed({ system: [block(line(cch))], messages }).after;
+  expect(of('36ee5')).toBe(of('0aaa9'));
+});
+
+test.each([
+  ['in a second block', { system: [block('You are a planner.'), block(line('36ee5'))], messages }],
+  ['in what a user writes', { messages: [{ role: 'user', content: line('36ee5') }] }],
+  ['behind other text', { system: `As in ${line('36ee5')}`, messages }],
+  ['in the next line', { system: 'x-anthropic-billing-header: a\ncch=36ee5', messages }],
+  ['without a value', { system: line(''), messages }],
+  ['of another name', { system: 'x-anthropic-billing-header: ccch=36ee5;', messages }],
+  ['where there is no prompt', { model: 'm' }],
+])('other text stays as it is: %s', (_what, body) => {
+  const { before, after, parts } = fixed(body);
+  expect(after).toBe(before);
+  expect(parts).toEqual([]);
+});

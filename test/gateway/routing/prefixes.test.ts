@@ -1,0 +1,165 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PromptChain } from '../../../main/gateway/protocols/prompt-chain.ts';
+import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
+import { chance } from '../../support/chance.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const HOUR_MS = 3_600_000;
+const [A, B] = ['prv_a', 'prv_b'];
+
+/** A prompt of messages of 100 bytes, by the keys of its prefixes. */
+function prompt(keys: readonly number[], session: number | null = null): PromptChain {
+  const lengths = keys.map((_, at) => (at + 1) * 100);
+  return { keys, lengths, session, bytes: keys.length * 100 };
+}
+
+function create() {
+  const clock = createManualClock();
+  return { clock, prefixes: createPrefixes(clock) };
+}
+
+const told = (cached: number, input = 1000) => ({ input, cached, output: 1, estimated: false });
+
+describe('the prefixes that machines have', () => {
+  test('are those of the longest prompt that begins alike', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2, 3]));
+    prefixes.read(B, prompt([1, 2, 3, 4]));
+    const next = prompt([1, 2, 3, 4, 5]);
+    expect(prefixes.at(A, next)).toMatchObject({ bytes: 300, isConversation: true });
+    expect(prefixes.at(B, next)).toMatchObject({ bytes: 400, isConversation: true });
+    expect(prefixes.at('prv_c', next)).toMatchObject({ bytes: 0, isConversation: false });
+  });
+
+  test('tell a conversation from a system prompt that many begin with', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2]));
+    expect(prefixes.at(A, prompt([1, 9]))).toMatchObject({ bytes: 100, isConversation: false });
+  });
+
+  test('stay right where a chat branches, or its last message is edited', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2, 3, 4]));
+    prefixes.read(A, prompt([1, 2, 3, 40]));
+    prefixes.read(A, prompt([1, 2, 30]));
+    expect(prefixes.at(A, prompt([1, 2, 3, 4, 5])).bytes).toBe(400);
+    expect(prefixes.at(A, prompt([1, 2, 3, 40, 50])).bytes).toBe(400);
+    expect(prefixes.at(A, prompt([1, 2, 30, 31])).bytes).toBe(300);
+    expect(prefixes.countAt(A)).toBe(3);
+  });
+
+  test('are known by the name of the session where messages have changed', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2, 3], 77));
+    expect(prefixes.at(A, prompt([8, 9], 77))).toMatchObject({ bytes: 0, isConversation: true });
+  });
+
+  test('are one conversation however often it goes on, of which the latest keys are kept', () => {
+    const { prefixes } = create();
+    for (let turn = 1; turn <= 200; turn += 1)
+      prefixes.read(A, prompt(Array.from({ length: turn }, (_, at) => at)));
+    expect(prefixes.countAt(A)).toBe(1);
+    const all = Array.from({ length: 201 }, (_, at) => at);
+    expect(prefixes.at(A, prompt(all)).bytes).toBe(20_000);
+    const edited = [...all.slice(0, 150), 999];
+    expect(prefixes.at(A, prompt(edited)).bytes).toBe(15_000);
+    expect(prefixes.at(A, prompt([...all.slice(0, 50), 999])).bytes).toBe(100);
+  });
+
+  test('are forgotten after an hour without a turn', () => {
+    const { clock, prefixes } = create();
+    prefixes.read(A, prompt([1, 2]));
+    clock.advance(HOUR_MS);
+    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(200);
+    clock.advance(1);
+    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(0);
+    expect(prefixes.holders(prompt([1]))).toEqual([]);
+  });
+
+  test('are those of the latest 4,096 conversations', () => {
+    const { prefixes } = create();
+    for (let n = 0; n <= 4096; n += 1) prefixes.read(n % 2 === 0 ? A : B, prompt([1, 10 + n]));
+    expect(prefixes.at(A, prompt([1, 10, 5])).bytes).toBe(100);
+    expect(prefixes.at(B, prompt([1, 11, 5])).bytes).toBe(200);
+    expect(prefixes.countAt(A) + prefixes.countAt(B)).toBe(4096);
+  });
+
+  test('are forgotten with the machine', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2]));
+    prefixes.read(B, prompt([1, 2]));
+    prefixes.forget(A);
+    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(0);
+    expect(prefixes.holders(prompt([1, 2]))).toEqual([B]);
+  });
+
+  test('that are older than one that the machine has lost are lost as well', () => {
+    const { clock, prefixes } = create();
+    const [oldest, lost, newer] = [prompt([1, 2]), prompt([3, 4]), prompt([5, 6])];
+    for (const each of [oldest, lost, newer]) {
+      prefixes.read(A, each);
+      clock.advance(1000);
+    }
+    const next = prompt([3, 4, 7]);
+    const before = prefixes.at(A, next);
+    prefixes.read(A, next);
+    expect(prefixes.told(A, before, told(0))).toBeNull();
+    expect(prefixes.at(A, oldest).bytes).toBe(200);
+    expect(prefixes.told(A, before, told(10))).toBe(0.01);
+    expect(prefixes.at(A, oldest).bytes).toBe(0);
+    expect(prefixes.at(A, newer).bytes).toBe(200);
+    expect(prefixes.at(A, next).bytes).toBe(300);
+  });
+
+  test('are kept where the machine has about what was expected', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2]));
+    const before = prefixes.at(A, prompt([1, 2, 3]));
+    expect(prefixes.told(A, before, told(500))).toBe(0.5);
+    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(200);
+  });
+
+  test('are those that a plain list of all prompts gives, whatever is read', () => {
+    const keys = fc.array(fc.nat(3), { minLength: 1, maxLength: 6 });
+    const turn = fc.tuple(fc.constantFrom(A, B), keys);
+    /** A key says all that is before it. */
+    const chained = (given: readonly number[]) =>
+      given.map((_, at) => Number(`1${given.slice(0, at + 1).join('')}`));
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 30 }), keys, (turns, asked) => {
+        const { prefixes } = create();
+        for (const [id, given] of turns) prefixes.read(id, prompt(chained(given)));
+        for (const id of [A, B]) {
+          const had = new Set(turns.flatMap(([at, given]) => (at === id ? chained(given) : [])));
+          const expected = chained(asked).filter((key) => had.has(key)).length * 100;
+          expect(prefixes.at(id, prompt(chained(asked))).bytes).toBe(expected);
+        }
+      }),
+    );
+  });
+
+  test('take no more memory after a million random prompts than after some', () => {
+    const { prefixes } = create();
+    const random = chance(5);
+    const machines = Array.from({ length: 12 }, (_, at) => `prv_${at}`);
+    function play(count: number): number {
+      for (let n = 0; n < count; n += 1) {
+        const id = machines[n % machines.length] ?? A;
+        const chain = prompt([n % 50, random() * 2 ** 50], random() * 2 ** 50);
+        prefixes.read(id, chain);
+      }
+      collect();
+      return process.memoryUsage().heapUsed;
+    }
+    const some = play(20_000);
+    const many = play(980_000);
+    expect(machines.reduce((sum, id) => sum + prefixes.countAt(id), 0)).toBe(4096);
+    expect(many - some).toBeLessThan(4 * 1024 * 1024);
+  });
+});
