@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import type { Switchyard } from './api/switchyard.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
@@ -7,7 +7,7 @@ import { formatClock } from './text/format.ts';
 import { t } from './text/t.ts';
 import { Button } from './ui/button.tsx';
 import { Header } from './ui/header.tsx';
-import { Shortcuts } from './ui/shortcuts.tsx';
+import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
 import { useScroll } from './ui/use-scroll.ts';
 
 /** The whole page: connecting, locked or live. */
@@ -16,6 +16,8 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
   useScroll(route.page === 'provider' ? hashOf(route) : route.page);
+  const [isSearching, setSearching] = useState(false);
+  usePaletteKey(() => setSearching((is) => !is));
 
   if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;
@@ -25,7 +27,11 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
         {t.shell.skip}
       </a>
       <Shortcuts />
-      <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
+      <Header
+        route={route}
+        baseUrl={data?.app.baseUrl ?? null}
+        onSearch={() => setSearching(true)}
+      />
       <main
         className="page"
         id="content"
@@ -34,7 +40,11 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
       >
         {notice !== null && <Notice text={notice} />}
         {data ? (
-          <Live {...{ switchyard, data, route, control, settings }} frozenAt={lostSince} />
+          <Live
+            {...{ switchyard, data, route, control, settings, isSearching }}
+            frozenAt={lostSince}
+            onSearched={() => setSearching(false)}
+          />
         ) : (
           <p className="connecting">
             {lostSince === null ? t.shell.connecting : t.shell.noConnection}

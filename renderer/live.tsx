@@ -10,6 +10,7 @@ import { Models } from './features/models/models.tsx';
 import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { upstreamList } from './features/overview/upstream-list.ts';
+import { Palette } from './features/palette/palette.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { feedLabels } from './features/requests/attempt-names.ts';
@@ -24,10 +25,15 @@ import { type WindowContent, WindowContext } from './window-context.ts';
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
   readonly switchyard: Switchyard;
   readonly route: Route;
+  /** Whether the palette is open, and what closes it. */
+  readonly isSearching: boolean;
+  readonly onSearched: () => void;
 }
 
 /** The pages, rendered from the feed. */
-export function Live({ switchyard, route: address, data, frozenAt, control, settings }: LiveProps) {
+export function Live(props: LiveProps) {
+  const { switchyard, route: address, data, frozenAt, control, settings } = props;
+  const { isSearching, onSearched } = props;
   const details = useOpenRequest(address);
   const { page: route, open } = details;
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
@@ -65,10 +71,16 @@ export function Live({ switchyard, route: address, data, frozenAt, control, sett
       {route.page === 'history' && <History range={route.range} />}
       {route.page === 'settings' && (
         <>
-          <Settings opened={route.section} drafts={drafts} onDrafts={setDrafts} />
+          <Settings
+            opened={route.section}
+            field={route.field ?? null}
+            drafts={drafts}
+            onDrafts={setDrafts}
+          />
           {control && <About opened={route.section} />}
         </>
       )}
+      {isSearching && <Palette list={list} onNewChat={conversation.clear} onClose={onSearched} />}
       {route.page !== 'requests' && (
         <OpenRequest details={details} labels={feedLabels(data)} rows={data.requests} />
       )}

@@ -22,25 +22,33 @@ export type Route =
       readonly request?: string;
     }
   | { readonly page: 'models' }
-  | { readonly page: 'history'; readonly range: HistoryRange }
-  /** `section`: the one to open; null for none. */
-  | { readonly page: 'settings'; readonly section: string | null };
+  /** `range`: null for the one that shows most. */
+  | { readonly page: 'history'; readonly range: HistoryRange | null }
+  /** `section`: the one to open; null for none. `field`: the setting in it to go to. */
+  | { readonly page: 'settings'; readonly section: string | null; readonly field?: string };
 
 /** Parses the hash; anything unknown is the overview. */
 export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [page, detail] = path.split('/');
+  const [page, detail, part] = path.split('/');
   if (page === 'settings') {
-    return { page: 'settings', section: /^\w+$/.test(detail ?? '') ? (detail ?? null) : null };
+    return settingsRoute(detail, part);
   }
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page === 'chat' || page === 'models') return { page };
   if (page === 'history') {
-    return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? 'day' };
+    return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? null };
   }
   if (page !== 'requests') return { page: 'overview' };
   return requestsRoute(detail ?? '', new URLSearchParams(query));
+}
+
+/** `detail` is the section to open, `part` the key of a setting in it. */
+function settingsRoute(detail = '', part = ''): Route {
+  const isName = (text: string) => /^\w+$/.test(text);
+  if (!isName(detail)) return { page: 'settings', section: null };
+  return { page: 'settings', section: detail, ...(isName(part) ? { field: part } : {}) };
 }
 
 /** `detail` is a filter's name, or a request's id with the filter after the question mark. */
@@ -81,7 +89,7 @@ export function hashOf(route: Route): string {
     case 'chat':
       return '#/chat';
     case 'settings':
-      return route.section === null ? '#/settings' : `#/settings/${route.section}`;
+      return ['#/settings', route.section, route.field].filter(Boolean).join('/');
     case 'providers':
       if (route.joining === true) return '#/join';
       return route.filter === 'all' ? '#/providers' : `#/providers/${route.filter}`;
@@ -92,7 +100,7 @@ export function hashOf(route: Route): string {
     case 'models':
       return '#/models';
     case 'history':
-      return route.range === 'day' ? '#/history' : `#/history/${route.range}`;
+      return route.range === null ? '#/history' : `#/history/${route.range}`;
     default:
       return assertNever(route, 'route');
   }
@@ -105,6 +113,6 @@ export const TABS = [
   { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
   { page: 'models', hash: hashOf({ page: 'models' }) },
-  { page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
+  { page: 'history', hash: hashOf({ page: 'history', range: null }) },
   { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;

@@ -8,10 +8,13 @@ export function distinctNames(names: MachineNames): ReadonlyMap<string, string> 
   return new Map(
     all.map(([id, name]) => {
       const isShared = (byName.get(name) ?? []).length > 1;
-      return [id, isShared ? t.usage.sameName(name, shortId(id)) : name];
+      return [id, isShared ? t.usage.sameName(name, digitsOf(id)) : name];
     }),
   );
 }
 
-/** Enough of a machine's id to tell two apart: `prv_` and eight digits. */
-export const shortId = (id: string) => id.slice(0, 12);
+/** What a machine is called whose name is not known any more. */
+export const unknownMachine = (id: string) => t.usage.machine(digitsOf(id));
+
+/** Enough of a machine's id to tell two apart: eight digits after `prv_`. */
+const digitsOf = (id: string) => id.slice(4, 12);

@@ -1,9 +1,10 @@
 import { about } from './en/about.tsx';
 import { chat } from './en/chat.ts';
-import { history } from './en/history.ts';
+import { history } from './en/history.tsx';
 import { joining } from './en/joining.tsx';
 import { models } from './en/models.ts';
 import { overview } from './en/overview.tsx';
+import { palette } from './en/palette.ts';
 import { providers } from './en/providers.tsx';
 import * as reasons from './en/reasons.ts';
 import { attempts, requestDetails, requests, story } from './en/requests.tsx';
@@ -33,6 +34,7 @@ export const t = {
   machineStates,
   models,
   overview,
+  palette,
   providers,
   reasons,
   requestDetails,

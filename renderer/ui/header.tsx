@@ -2,13 +2,16 @@ import { type Route, TABS } from '../route.ts';
 import { t } from '../text/t.ts';
 import { CopyButton } from './copy-button.tsx';
 
+const IS_MAC = /Mac OS X/.test(navigator.userAgent);
+
 interface HeaderProps {
   readonly route: Route;
   readonly baseUrl: string | null;
+  readonly onSearch: () => void;
 }
 
 /** Name, tabs, and the base URL for apps. */
-export function Header({ route, baseUrl }: HeaderProps) {
+export function Header({ route, baseUrl, onSearch }: HeaderProps) {
   const current = route.page === 'provider' ? 'providers' : route.page;
   return (
     <header className="header">
@@ -23,6 +26,9 @@ export function Header({ route, baseUrl }: HeaderProps) {
           </a>
         ))}
       </nav>
+      <button type="button" className="button search-button" onClick={onSearch}>
+        {t.palette.open} <kbd>{t.palette.keys[IS_MAC ? 'mac' : 'other']}</kbd>
+      </button>
       {baseUrl !== null && (
         <div className="base-url">
           <span className="base-url-label">{t.shell.baseUrl}</span>

@@ -12,6 +12,8 @@ interface ModalProps {
   readonly children: ReactNode;
 }
 
+const FIRST_FIELD = ':is(input, select, textarea):not(:disabled, [readonly])';
+
 /** A modal dialog; Escape, a click outside and its button close it. */
 export function Modal(props: ModalProps) {
   const { title, closing = t.shell.close, nav, onClose, onKeyDown, children } = props;
@@ -19,6 +21,8 @@ export function Modal(props: ModalProps) {
   const titleId = useId();
   useEffect(() => {
     dialog.current?.showModal();
+    // A dialog with something to fill in begins there, not at the button that closes it.
+    dialog.current?.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
   }, []);
   return (
     <dialog

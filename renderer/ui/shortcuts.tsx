@@ -15,6 +15,7 @@ const GO = TABS.map(({ page, hash }, index) => ({
 const { keyboard } = t.shell;
 const ROWS = [
   ...GO.map(({ key, text }) => ({ keys: [key], text })),
+  { keys: [t.palette.keys.other], text: keyboard.palette },
   { keys: [SEARCH_KEY], text: keyboard.search },
   { keys: keyboard.keys.moves, text: keyboard.moves },
   { keys: keyboard.keys.open, text: keyboard.open },
@@ -75,6 +76,24 @@ export function useShortcut(key: string, run: () => void): void {
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, [key]);
+}
+
+/** Ctrl+K, or ⌘K on a Mac, wherever the focus is. */
+export function usePaletteKey(run: () => void): void {
+  const latest = useRef(run);
+  useEffect(() => {
+    latest.current = run;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || event.altKey || event.shiftKey) return;
+      if (event.ctrlKey === event.metaKey) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
 }
 
 function isTyping(target: EventTarget | null): boolean {

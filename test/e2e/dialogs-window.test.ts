@@ -145,7 +145,7 @@ const VIEWS: readonly View[] = [
     part: '.chat-head',
     async open(page) {
       await at(page, '#/chat');
-      await page.getByLabel('Model').selectOption(MODEL);
+      await page.getByRole('combobox', { name: 'Model' }).fill(MODEL);
     },
   },
 ];

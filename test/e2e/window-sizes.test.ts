@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
+import { layoutFaults } from '../support/layout.ts';
 import { openPage } from '../support/page.ts';
 
 const PAGES = [
@@ -18,6 +19,7 @@ const PAGES = [
 const SIZES = [
   [320, 640],
   [390, 844],
+  [768, 900],
   [1280, 800],
   [640, 400],
 ] as const;
@@ -44,7 +46,7 @@ function room(page: Page) {
 }
 
 test.each(SIZES)(
-  'at %i × %i, light and dark, each page fits its width and axe finds nothing wrong',
+  'at %i × %i, light and dark, each page fits its width, all can be pressed and read, and axe finds nothing wrong',
   async (width, height) => {
     const demo = await startDemo();
     await ask(demo);
@@ -57,10 +59,21 @@ test.each(SIZES)(
         await page.emulateMedia({ colorScheme });
         const violations = await axeViolations(page);
         const { over, hidden } = await room(page);
-        expect({ hash, colorScheme, violations, over, isHidden: hidden > 0.3 }).toEqual({
+        const { covered, collided } = await layoutFaults(page);
+        expect({
+          hash,
+          colorScheme,
+          violations,
+          covered,
+          collided,
+          over,
+          isHidden: hidden > 0.3,
+        }).toEqual({
           hash,
           colorScheme,
           violations: [],
+          covered: [],
+          collided: [],
           over: 0,
           isHidden: false,
         });

@@ -27,18 +27,9 @@ describe('what is known of this machine', () => {
       Engine: 'Ollama, ready, at 127.0.0.1:11434',
       Model: 'qwen3-32b',
       GPU: 'RTX 4090 · 24\u00a0GB',
-      Readings: 'memory 24564 MiB, busy 3 % (systeminformation)',
       'Reports to': 'this gateway',
       'Last heartbeat': '4 s ago',
       'Listens on': '127.0.0.1:3001 and 47901',
-    });
-  });
-
-  test('each of several GPUs has its readings, with their sources', () => {
-    const gpuReadings = ['busy 3 % (systeminformation)', 'busy 0 % (nvidia-smi)'];
-    expect(facts({ gpuReadings })).toMatchObject({
-      'Readings, GPU 0': 'busy 3 % (systeminformation)',
-      'Readings, GPU 1': 'busy 0 % (nvidia-smi)',
     });
   });
 
@@ -74,7 +65,7 @@ describe('what is known of this machine', () => {
     expect(facts({ registry: membership({ kind: 'joined', url }) })['Reports to']).toBe(url);
   });
 
-  test('a port that could not be had is named beside the one that could', () => {
+  test('a port that could not be had is named alongside the one that could', () => {
     const failed = { kind: 'failed', port: 3001, message: '' } as const;
     const at = (...ports: AgentView['server']['ports']) =>
       facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
@@ -157,7 +148,7 @@ describe('problems', () => {
     expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
   });
 
-  test('each remedy stands alone: the page shows it beside other problems', () => {
+  test('each remedy stands alone: the page shows it alongside other problems', () => {
     const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
     const problems = problemsOf({
       host: '127.0.0.1',

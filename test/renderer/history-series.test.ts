@@ -82,10 +82,10 @@ test('a row says in words what its bars show', () => {
   expect(local?.label).toMatch(/^Name of local: 10; highest 8 at \d\d:02$/);
 });
 
-test('machines go by their names, one that is gone by the beginning of its id, and all but the busiest by one name', () => {
+test('machines go by their names, one that is gone by the digits of its id, and all but the busiest by one name', () => {
   expect(machineSeries(report).map(({ name }) => name)).toEqual([
     'Attic',
-    'prv_fedcba98',
+    'machine fedcba98',
     'All other machines',
   ]);
 });
@@ -93,8 +93,8 @@ test('machines go by their names, one that is gone by the beginning of its id, a
 test('two machines of one name are told apart', () => {
   const names = { prv_0123456789abcdef: 'gpu', prv_fedcba9876543210: 'gpu' };
   expect(machineSeries({ ...report, names }).map(({ name }) => name)).toEqual([
-    'gpu (prv_01234567)',
-    'gpu (prv_fedcba98)',
+    'gpu (01234567)',
+    'gpu (fedcba98)',
     'All other machines',
   ]);
 });

@@ -197,10 +197,12 @@ describe('checks', () => {
   });
 });
 
-test('a machine without a host name goes by its id', () => {
+test('a machine without a host name goes by its chip', () => {
   const machine = provider();
   expect(providerName(machine)).toBe('tower');
-  expect(providerName({ id: 'prv_1', host: { ...machine.host, hostname: ' ' } })).toBe('prv_1');
+  expect(providerName({ chip: 'RTX 4090', host: { ...machine.host, hostname: ' ' } })).toBe(
+    'RTX 4090',
+  );
 });
 
 describe('a machine whose engine Local asks without the agent', () => {

@@ -27,7 +27,10 @@ describe('the story of a request', () => {
       'Groq was slow; Together dropped the stream; Hosted C continued the answer',
       rows.hedgedAndHandedOver(),
     ],
-    ['Local · prv_aaaa1111 was slow; Local · prv_bbbb2222 answered first', rows.predicted()],
+    [
+      'Local · machine aaaa1111 was slow; Local · machine bbbb2222 answered first',
+      rows.predicted(),
+    ],
     [
       'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; no upstream answered',
       rows.sixteen(),

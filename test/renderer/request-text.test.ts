@@ -242,7 +242,7 @@ describe('a machine in a request', () => {
       attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
     });
     expect(whyOf(left, machineLabels)).toBe(
-      'after Local · tower timed out, Local · prv_cccc3333 HTTP 500',
+      'after Local · tower timed out, Local · machine cccc3333 HTTP 500',
     );
   });
 
@@ -273,8 +273,8 @@ describe('names of machines', () => {
   test('that two have are told apart by their ids', () => {
     const named = labelsOf(upstreams, { [TOWER]: 'gpu', [ATTIC]: 'gpu', prv_c: 'den' });
     expect([TOWER, ATTIC, 'prv_c'].map((id) => named.get(id))).toEqual([
-      'gpu (prv_aaaa1111)',
-      'gpu (prv_bbbb2222)',
+      'gpu (aaaa1111)',
+      'gpu (bbbb2222)',
       'den',
     ]);
   });

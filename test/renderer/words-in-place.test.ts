@@ -28,12 +28,13 @@ const NOT_WORDS = new Set(
   ].flatMap((names) => names.split(' ')),
 )
   .add('LM Studio')
-  // Values of the agent's interface, the heads of a header and of a command, and a selector.
+  // Values of the agent's interface, the heads of a header and of a command, and selectors.
   .add('files of the agent')
   .add('no engine found')
   .add('Bearer ')
   .add('ssh -N -L ')
-  .add('input, textarea, select, dialog, [contenteditable]');
+  .add('input, textarea, select, dialog, [contenteditable]')
+  .add(':is(input, select, textarea):not(:disabled, [readonly])');
 
 /** What is for machines or for those who mend the program, and so the same in every language. */
 const NOT_SHOWN: readonly string[] = [

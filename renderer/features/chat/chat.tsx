@@ -1,4 +1,4 @@
-import { memo, type RefObject, useEffect, useRef, useState } from 'react';
+import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestRow } from '#shared/live.ts';
@@ -8,10 +8,13 @@ import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
-import { type Labels, labelsOf } from '../requests/attempt-names.ts';
+import { namesOf } from '../providers/provider-standing.ts';
+import { feedLabels, type Labels, wholeNameOf } from '../requests/attempt-names.ts';
+import { whoOf, whyOf } from '../requests/request-text.ts';
 import type { Conversation, Turn } from './conversation.ts';
 
 /** A conversation through the gateway, kept only in the page until it is closed. */
@@ -20,7 +23,9 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
   const { turns, model, isRunning } = conversation;
   const { value: models } = useReading(actions.readModels, null, null);
   const input = useRef<HTMLTextAreaElement>(null);
-  const labels = labelsOf(data.status.upstreams);
+  const labels = feedLabels(data);
+  const modelList = useId();
+  const rows = new Map(data.requests.map((row) => [row.id, row]));
   const waiting = waitingText(data, { labels, now, userAgent: navigator.userAgent });
   useEndInView(turns);
 
@@ -30,13 +35,20 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
         <h1 id="chat-title">{t.chat.title}</h1>
         <label>
           <span>{t.chat.model}</span>
-          <select value={model ?? ''} onChange={({ target }) => conversation.choose(target.value)}>
-            <option value="">{t.chat.anyModel}</option>
-            {model !== null && !models?.includes(model) && <option>{model}</option>}
+          {/* The browser filters the list as one types. */}
+          <input
+            list={modelList}
+            value={model ?? ''}
+            placeholder={t.chat.anyModel}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target }) => conversation.choose(target.value)}
+          />
+          <datalist id={modelList}>
             {models?.map((each) => (
               <option key={each}>{each}</option>
             ))}
-          </select>
+          </datalist>
         </label>
         <Button
           hidden={turns.length === 0}
@@ -51,12 +63,13 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
       </header>
       <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
         {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
-        {turns.map((turn) => (
+        {turns.map((turn, at) => (
           <TurnView
             key={turn.askedAt}
             {...{ turn, labels }}
+            row={rows.get(turn.route?.requestId ?? '') ?? null}
+            onAgain={at === turns.length - 1 && turn.end !== null ? conversation.again : null}
             waiting={turn.end === null && turn.text === '' ? waiting : null}
-            row={data.requests.find(({ id }) => id === turn.route?.requestId) ?? null}
           />
         ))}
       </div>
@@ -162,19 +175,21 @@ function Composer({ input, conversation }: ComposerProps) {
 
 interface TurnViewProps {
   readonly turn: Turn;
+  /** The request as the gateway counts it; null while it is not known, or no longer. */
+  readonly row: RequestRow | null;
+  /** Null for all but the last. */
+  readonly onAgain: (() => Promise<void>) | null;
   readonly labels: Labels;
   /** What the answer is waiting for; null once it has begun. */
   readonly waiting: string | null;
-  /** The request as the gateway counted it; null before it is known, and once it is no longer listed. */
-  readonly row: RequestRow | null;
 }
 
+/** Loaded with the first answer: no other page needs what reads Markdown. */
+const Markdown = lazy(async () => ({ default: (await import('./markdown.tsx')).Markdown }));
+
 /** A question, its answer and its route. */
-const TurnView = memo(function TurnView({ turn, labels, waiting, row }: TurnViewProps) {
-  const { question, text, reasoning, end, route } = turn;
-  const requestId = route?.requestId ?? null;
-  const by = routeText(turn, labels);
-  const facts = turnFacts(turn, row);
+const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }: TurnViewProps) {
+  const { question, text, reasoning, end } = turn;
   return (
     <article className="turn">
       <p className="turn-question">{question}</p>
@@ -184,27 +199,71 @@ const TurnView = memo(function TurnView({ turn, labels, waiting, row }: TurnView
           <p>{reasoning}</p>
         </details>
       )}
-      {text !== '' && <p className="turn-answer">{text}</p>}
+      {text !== '' && (
+        <div className="turn-answer">
+          <Suspense fallback={<p>{text}</p>}>
+            <Markdown text={text} />
+          </Suspense>
+        </div>
+      )}
       {waiting !== null && <p className="quiet">{waiting}</p>}
-      <ErrorText text={end?.kind === 'failed' ? end.message : null} />
+      {end?.kind === 'failed' && <Failure message={end.message} />}
       {end?.kind === 'stopped' && <p className="quiet">{t.chat.stopped}</p>}
       {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
-      {by !== null && (
-        <p className="turn-facts">
-          <strong>{by}</strong>
-          {facts.map((fact) => (
-            <span key={fact}>{fact}</span>
-          ))}
-          {requestId !== null && (
-            <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
-              {t.chat.request(requestId)}
-            </a>
-          )}
+      <Course {...{ turn, row, labels }} />
+      {end !== null && (
+        <p className="turn-actions">
+          {text !== '' && <CopyButton text={text} what={t.chat.answerText} isNamed />}
+          {onAgain !== null && <Button onClick={() => void onAgain()}>{t.chat.again}</Button>}
         </p>
       )}
     </article>
   );
 });
+
+/** Who answered after whom, and how fast; as the gateway saw it, once it has told. */
+function Course({ turn, row, labels }: Pick<TurnViewProps, 'turn' | 'row' | 'labels'>) {
+  const requestId = turn.route?.requestId ?? null;
+  const by = row === null ? routeText(turn, labels) : courseText(row, labels);
+  if (by === null) return null;
+  return (
+    <p className="turn-facts">
+      <strong>{by}</strong>
+      {turnFacts(turn, row).map((fact) => (
+        <span key={fact}>{fact}</span>
+      ))}
+      {requestId !== null && (
+        <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
+          {t.chat.request(requestId)}
+        </a>
+      )}
+    </p>
+  );
+}
+
+/** The gateway names machines by their ids, as it sends apps nothing that a machine has said; here they have names. */
+function Failure({ message }: { readonly message: string }) {
+  const { registry } = useWindow();
+  const [machines, setMachines] = useState(registry.lastList);
+  const isNaming = MACHINE_ID.test(message);
+  useEffect(() => {
+    if (!isNaming) return;
+    void registry.readList().then((answer) => answer.ok && setMachines(answer.value));
+  }, [registry, isNaming]);
+  const names = machines === null ? null : namesOf(machines);
+  return (
+    <>
+      <ErrorText text={message.replaceAll(MACHINE_ID, (id) => names?.get(id) ?? t.chat.machine)} />
+      {isNaming && (
+        <p>
+          <a href={hashOf({ page: 'providers', filter: 'all' })}>{t.chat.seeMachines}</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const MACHINE_ID = /prv_[0-9a-f]{32}/g;
 
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
@@ -218,6 +277,15 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
     .map(({ upstream, reason }) => t.chat.passed(name(upstream), reasonText(reason)));
   const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
   return passed.length === 0 ? served : t.chat.route(served, passed);
+}
+
+/** The course of a request: `Local, then Hosted A: Local dropped the stream; Hosted A resumed the answer`. */
+export function courseText(row: RequestRow, labels: Labels): string {
+  const who = whoOf(row, labels, wholeNameOf);
+  const why = whyOf(row, labels);
+  if (why === null) return who;
+  const isInTurn = row.attempts.every(({ cause }) => cause === 'turn');
+  return isInTurn ? t.chat.inTurn(who, why) : t.chat.course(who, why);
 }
 
 /** Model, tokens, speed and time to first token, as far as known. */

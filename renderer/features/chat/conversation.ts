@@ -29,6 +29,24 @@ export function useConversation(sendChat: SendChat) {
     if (frame.current === 0) frame.current = requestAnimationFrame(flush);
   };
 
+  const ask = async (before: readonly Turn[], question: string): Promise<void> => {
+    const abort = new AbortController();
+    running.current = abort;
+    const messages = messagesOf(before, question);
+    setTurns([...before, newTurn(question, performance.now())]);
+    const end = await sendChat(
+      { model, messages },
+      (event) => {
+        const now = performance.now();
+        apply((turn) => withEvent(turn, event, now));
+      },
+      abort.signal,
+    );
+    const now = performance.now();
+    apply((turn) => withEnd(turn, end, now));
+    flush();
+  };
+
   return {
     turns,
     /** Null: the gateway chooses. */
@@ -36,22 +54,11 @@ export function useConversation(sendChat: SendChat) {
     isRunning: turns.at(-1)?.end === null,
     /** An empty name leaves the choice to the gateway. */
     choose: (name: string) => setModel(name === '' ? null : name),
-    send: async (question: string): Promise<void> => {
-      const abort = new AbortController();
-      running.current = abort;
-      const messages = messagesOf(turns, question);
-      setTurns((all) => [...all, newTurn(question, performance.now())]);
-      const end = await sendChat(
-        { model, messages },
-        (event) => {
-          const now = performance.now();
-          apply((turn) => withEvent(turn, event, now));
-        },
-        abort.signal,
-      );
-      const now = performance.now();
-      apply((turn) => withEnd(turn, end, now));
-      flush();
+    send: (question: string) => ask(turns, question),
+    /** Asks the last question again, in place of its answer. */
+    again: async (): Promise<void> => {
+      const last = turns.at(-1);
+      if (last !== undefined && last.end !== null) await ask(turns.slice(0, -1), last.question);
     },
     stop: () => running.current?.abort(),
     clear: () => setTurns([]),

@@ -1,4 +1,4 @@
-import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
 import type { t } from '../../text/t.ts';
 
@@ -96,12 +96,40 @@ export function barsUpTo(report: Steps, values: readonly ValueAt[], max: number)
 }
 
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
 
-/** Start of a step: `14:30`, `Mon, 23 Nov, 14:00`, `Mon, 23 Nov`. */
+/** The next of 1, 2, 5, 10, 20 … that is not below the value, so that an axis has round numbers. */
+export function niceMax(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 2, 5, 10].find((each) => each * power >= value) ?? 10;
+  return factor * power;
+}
+
+/** The range to open with: the shortest that shows more than its last bar; the longest that has anything. */
+export function bestRange(day: Pick<HistoryReport, 'points' | 'to'>): HistoryRange {
+  const oldest = day.points[0]?.at;
+  if (oldest === undefined) return 'month';
+  return day.to - oldest <= HOUR_MS ? 'hour' : 'day';
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The half and the 95th in a hundred of the values; null without any. */
+export function percentiles(values: readonly number[]) {
+  if (values.length === 0) return null;
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+/** Start of a step: `14:30`, `Mon 14:30`, `Mon, 23 Nov, 14:00`, `Mon, 23 Nov`. */
 export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): string {
   if (range === 'month') return DAY.format(at);
-  return range === 'week' ? `${DAY.format(at)}, ${TIME.format(at)}` : TIME.format(at);
+  if (range === 'week') return `${DAY.format(at)}, ${TIME.format(at)}`;
+  // A day reaches back into the day before.
+  return range === 'day' ? `${WEEKDAY.format(at)} ${TIME.format(at)}` : TIME.format(at);
 }
 
 /** `0.0064 EUR`, `12.30 EUR`. */

@@ -5,6 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
+import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -12,34 +13,52 @@ import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
-import { BarGraph } from './bar-graph.tsx';
+import { gaveContent } from '../requests/attempt-text.ts';
 import {
-  barsOf,
+  bestRange,
   firstTokenMs,
   type Measure,
   MEASURES,
   moneyText,
+  percentiles,
   rateText,
+  stepCount,
+  stepOf,
   stepText,
   tokensPerSecond,
   kwhOf,
   netSavedNano,
+  valuesOf,
 } from './history-model.ts';
+import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
+import { StackedChart } from './stacked-chart.tsx';
 
 const words = t.history;
 
 const LONGEST_MS = 10_000;
 
-/** Usage over time. */
-export function History({ range }: { readonly range: HistoryRange }) {
-  const { readHistory, data } = useWindow();
-  const { upstreams, stats } = data.status;
+/** The report of a range, read again with each request; without a range, of the one that shows most. */
+function useReport(
+  asked: HistoryRange | null,
+  readHistory: ReturnType<typeof useWindow>['readHistory'],
+  revision: number,
+) {
+  const [best, setBest] = useState<HistoryRange | null>(null);
+  const range = asked ?? best ?? 'day';
   const read = useCallback(() => readHistory(range), [readHistory, range]);
-  const { value, failure } = useReading(read, stats.totalRequests, null, { longestMs: LONGEST_MS });
+  const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+  if (asked === null && best === null && value !== null) setBest(bestRange(value));
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
-  const report = isLate && failure !== null ? null : value;
+  return { range, report: isLate && failure !== null ? null : value, isLate, failure };
+}
+
+/** Usage over time; without a range, over the one that shows most. */
+export function History({ range: asked }: { readonly range: HistoryRange | null }) {
+  const { readHistory, data } = useWindow();
+  const { upstreams, stats } = data.status;
+  const { range, report, isLate, failure } = useReport(asked, readHistory, stats.totalRequests);
   const charts = useRef<HTMLDivElement>(null);
   const drawn = useHeld(report, report?.range ?? range, useInUse(charts));
   const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
@@ -64,63 +83,94 @@ export function History({ range }: { readonly range: HistoryRange }) {
         </nav>
       </header>
       {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
-      {report !== null && (
-        <>
-          {report.problem !== null && <p className="history-note">{report.problem}</p>}
-          <dl className="history-sums">
-            <Fact label={words.sums.requests} value={formatCount(report.today.calls)} />
-            <Fact
-              label={words.sums.tokens}
-              value={formatCount(report.today.inputTokens + report.today.outputTokens)}
-            />
-            <MoneySums report={report} />
-          </dl>
-        </>
-      )}
-      <div ref={charts}>
-        {drawn !== null && (
-          <>
-            <div className="charts">
-              {MEASURES.map((measure) => (
-                <Chart key={measure.id} report={drawn} measure={measure} />
-              ))}
-            </div>
-            <SeriesCharts
-              title={words.overTime.upstreams}
-              report={drawn}
-              series={upstreamSeries(drawn, nameOf)}
-            />
-            <SeriesCharts
-              title={words.overTime.machines}
-              report={drawn}
-              series={machineSeries(drawn)}
-            />
-          </>
-        )}
+      {report !== null && <Sums report={report} />}
+      <div ref={charts} hidden={isEmpty(drawn)}>
+        {drawn !== null && <Charts report={drawn} nameOf={nameOf} />}
       </div>
-      {report !== null && (
+      {report !== null && !isEmpty(report) && (
         <>
-          <StepTable report={report} />
           {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
           {report.keys.length > 0 && <KeyTable report={report} />}
+          <StepTable report={report} />
         </>
       )}
     </section>
   );
 }
 
-/** Renders nothing while no upstream has a price, because costs are then unknown. */
-function MoneySums({ report }: { readonly report: HistoryReport }) {
-  const { today, thisMonth, currency } = report;
-  if (thisMonth.spentNano + thisMonth.savedNano + thisMonth.energyMj === 0) return null;
+const isEmpty = (report: HistoryReport | null): boolean => (report?.points.length ?? 0) === 0;
+
+/** The sums of today and this month; if the range has nothing, what will be here. */
+function Sums({ report }: { readonly report: HistoryReport }) {
+  const { problem, today, range } = report;
   return (
     <>
-      <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
-      <Fact label={words.sums.spentThisMonth} value={moneyText(thisMonth.spentNano, currency)} />
-      <Fact
-        label={words.sums.savedThisMonth}
-        value={moneyText(netSavedNano(thisMonth), currency)}
+      {problem !== null && <p className="history-note">{problem}</p>}
+      <dl className="history-sums">
+        <Fact label={words.sums.requests} value={formatCount(today.calls)} />
+        <Fact
+          label={words.sums.tokens}
+          value={formatCount(today.inputTokens + today.outputTokens)}
+        />
+        <MoneySums report={report} />
+      </dl>
+      {isEmpty(report) && (
+        <div className="history-empty">
+          <h2>{words.nothing(range)}</h2>
+          <p className="quiet">
+            {words.nothingText((text) => (
+              <a href={hashOf({ page: 'chat' })}>{text}</a>
+            ))}
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Everything over time. */
+function Charts({ report, nameOf }: PartTableProps) {
+  return (
+    <>
+      <StackedChart report={report} nameOf={nameOf} />
+      <FirstTokens />
+      <div className="charts">
+        {MEASURES.filter((each) => isDrawn(each, report)).map((measure) => (
+          <Chart key={measure.id} report={report} measure={measure} />
+        ))}
+      </div>
+      <SeriesCharts
+        title={words.overTime.upstreams}
+        report={report}
+        series={upstreamSeries(report, nameOf)}
       />
+      <SeriesCharts
+        title={words.overTime.machines}
+        report={report}
+        series={machineSeries(report)}
+      />
+    </>
+  );
+}
+
+/** What nobody has set a price for is left out: it is unknown, and not zero. */
+function MoneySums({ report }: { readonly report: HistoryReport }) {
+  const { today, thisMonth, currency } = report;
+  return (
+    <>
+      {hasPrices(report) && (
+        <>
+          <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
+          <Fact
+            label={words.sums.spentThisMonth}
+            value={moneyText(thisMonth.spentNano, currency)}
+          />
+          <Fact
+            label={words.sums.savedThisMonth}
+            value={moneyText(netSavedNano(thisMonth), currency)}
+          />
+        </>
+      )}
       {thisMonth.energyMj > 0 && (
         <Fact label={words.sums.electricity} value={electricityText(thisMonth, currency)} />
       )}
@@ -128,26 +178,61 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-/** Bars over the range; the table below gives the same figures to screen readers. */
+/** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
+function FirstTokens() {
+  const { data } = useWindow();
+  const values = data.requests.flatMap((row) => {
+    const first = row.attempts.find((attempt) => gaveContent(attempt, row));
+    return first?.firstContentMs ?? [];
+  });
+  const found = percentiles(values);
+  if (found === null) return null;
+  return (
+    <p className="history-percentiles">
+      {words.percentiles(formatDuration(found.p50), formatDuration(found.p95), values.length)}
+    </p>
+  );
+}
+
+/** The requests have a chart of their own; what has no values, such as speeds of whole answers, has none. */
+function isDrawn({ id, of }: Measure, { points }: HistoryReport): boolean {
+  return id !== 'requests' && valuesOf(points, of).length > 0;
+}
+
+/** Bars over the range. */
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
-  const { bars, max } = barsOf(report, measure);
+  const values = valuesOf(report.points, measure.of);
+  const peak = Math.max(0, ...values.map(({ value }) => value));
+  const steps = stepCount(report);
+  const filter = LEADS_TO[measure.id];
   return (
     <figure className="chart">
       <figcaption>
-        {words.measures[measure.id]}
-        <span className="chart-max">{max === 0 ? words.empty : words.peak(measure.text(max))}</span>
+        {filter === undefined ? (
+          words.measures[measure.id]
+        ) : (
+          <a href={hashOf({ page: 'requests', filter })}>{words.measures[measure.id]}</a>
+        )}
+        <span className="chart-max">{words.peak(measure.text(peak))}</span>
       </figcaption>
-      <BarGraph
-        bars={bars}
-        titleOf={({ at, value }) => `${stepText(report, at)}: ${measure.text(value)}`}
-      />
-      <div className="chart-ends" aria-hidden="true">
-        <span>{stepText(report, report.from)}</span>
-        <span>{words.now}</span>
-      </div>
+      <Plot report={report} peak={peak} text={measure.text}>
+        {(scale) =>
+          values.map(({ at, value }) => (
+            <rect key={at} {...scale.box(stepOf(report, at) / steps, 1 / steps, value, value)}>
+              <title>{`${stepText(report, at)}: ${measure.text(value)}`}</title>
+            </rect>
+          ))
+        }
+      </Plot>
     </figure>
   );
 }
+
+/** The requests that a chart counts. */
+const LEADS_TO: Readonly<Partial<Record<Measure['id'], RequestFilter>>> = {
+  fallbacks: 'fell-back',
+  failures: 'failed',
+};
 
 /** The newest value, or the previous one while held. Null and values of another `of` are never held. */
 function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
@@ -163,7 +248,13 @@ function PartTable({ report, nameOf }: PartTableProps) {
   const rows = report.parts.map(({ upstream, provider, model, figures }) => {
     const name = nameOf(upstream);
     const head = provider === null ? name : t.usage.machineOf(name, machineOf(provider));
+    const by = {
+      upstream,
+      ...(provider === null ? {} : { machine: provider }),
+      ...(model === null ? {} : { model }),
+    };
     return {
+      hash: hashOf({ page: 'requests', filter: 'all', by }),
       key: `${upstream} ${provider} ${model}`,
       cells: [
         head,
@@ -175,7 +266,12 @@ function PartTable({ report, nameOf }: PartTableProps) {
       ],
     };
   });
-  return <FigureTable label={words.byUpstream} columns={words.columns} rows={rows} />;
+  return (
+    <>
+      <h2 className="series-title">{words.byUpstream}</h2>
+      <FigureTable label={words.byUpstream} columns={priced(words.columns, report)} rows={rows} />
+    </>
+  );
 }
 
 interface PartTableProps {
@@ -187,9 +283,15 @@ interface PartTableProps {
 function KeyTable({ report }: { readonly report: HistoryReport }) {
   const rows = report.keys.map(({ key, figures }) => ({
     key,
+    hash: hashOf({ page: 'requests', filter: 'all', by: { key } }),
     cells: [key, ...countCells(figures), ...moneyCells(figures, report)],
   }));
-  return <FigureTable label={words.byKey} columns={words.keyColumns} rows={rows} />;
+  return (
+    <>
+      <h2 className="series-title">{words.byKey}</h2>
+      <FigureTable label={words.byKey} columns={priced(words.keyColumns, report)} rows={rows} />
+    </>
+  );
 }
 
 /** The figures of the charts. */
@@ -222,7 +324,22 @@ function electricityText(figures: UsageFigures, currency: string): string {
   return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
 }
 
-function moneyCells(figures: UsageFigures, { currency }: HistoryReport) {
+/** Whether anything has a price: without one, costs are unknown and not zero. */
+function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
+  const all = [thisMonth, ...parts.map(({ figures }) => figures)];
+  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
+}
+
+/** The columns of a table, without those of money where nothing has a price. */
+function priced(columns: Readonly<Record<string, string>>, report: HistoryReport) {
+  if (hasPrices(report)) return columns;
+  const { spent: _, saved: __, ...others } = columns;
+  return others;
+}
+
+function moneyCells(figures: UsageFigures, report: HistoryReport) {
+  const { currency } = report;
+  if (!hasPrices(report)) return [];
   return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
 }
 
@@ -235,7 +352,14 @@ interface FigureTableProps {
   /** Titles by column, from left to right. */
   readonly columns: Readonly<Record<string, string>>;
   /** The first cell is the head of its row. */
-  readonly rows: readonly { readonly key: string; readonly cells: readonly string[] }[];
+  readonly rows: readonly FigureRow[];
+}
+
+interface FigureRow {
+  readonly key: string;
+  /** Address of the requests that it sums up. */
+  readonly hash?: string;
+  readonly cells: readonly string[];
 }
 
 function FigureTable({ label, columns, rows }: FigureTableProps) {
@@ -255,9 +379,9 @@ function FigureTable({ label, columns, rows }: FigureTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, cells: [head, ...cells] }) => (
+          {rows.map(({ key, hash, cells: [head, ...cells] }) => (
             <tr key={key}>
-              <th scope="row">{head}</th>
+              <th scope="row">{hash === undefined ? head : <a href={hash}>{head}</a>}</th>
               {cells.map((cell, at) => (
                 <td key={ids[at + 1]} className={classOf(ids[at + 1])}>
                   {cell}

@@ -2,7 +2,7 @@ import { type PointerEvent, useId, useState } from 'react';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import { distinctNames, shortId } from '../../text/machine-names.ts';
+import { distinctNames, unknownMachine } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import { BarGraph } from './bar-graph.tsx';
 import {
@@ -124,10 +124,10 @@ export function machineSeries(
   }));
 }
 
-/** A removed machine is named by the start of its id, which is enough to tell two apart. */
+/** A removed machine has no name any more. */
 export function machineNames({ names }: Pick<HistoryReport, 'names'>): (id: string) => string {
   const distinct = distinctNames(names);
-  return (id) => distinct.get(id) ?? shortId(id);
+  return (id) => distinct.get(id) ?? unknownMachine(id);
 }
 
 interface SeriesRow {

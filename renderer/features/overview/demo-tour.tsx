@@ -59,7 +59,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
         ))}
       </ol>
       <p aria-live="polite">
-        {words.steps[current?.name ?? 'heal'].watch}{' '}
+        {current === undefined ? words.own : words.steps[current.name].watch}{' '}
         <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
       </p>
       <Traffic />

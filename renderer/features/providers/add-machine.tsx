@@ -37,26 +37,68 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
     <Modal title={t.joining.title} onClose={onClose}>
-      <JoinWarning note={note} certain={enrollment !== null} />
-      {enrollment ? (
-        <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
-      ) : (
-        asksFirst && (
-          <Button data-primary onClick={make}>
-            {t.joining.plainHttp}
-          </Button>
-        )
+      {joined !== undefined && <Joined machine={joined} />}
+      {joined === undefined && (
+        <>
+          <JoinWarning note={note} certain={enrollment !== null} />
+          {enrollment === null ? (
+            <NoCommand {...{ asksFirst, error }} onMake={make} />
+          ) : (
+            <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
+          )}
+        </>
       )}
-      {!enrollment && !asksFirst && error === null && <p className="quiet">{t.joining.creating}</p>}
-      <ErrorText text={error} />
-      {error !== null && <Button onClick={make}>{t.shell.tryAgain}</Button>}
       <output className="joined">
-        {joined &&
-          t.joining.joined(providerName(joined), (text) => (
-            <a href={hashOf({ page: 'provider', id: joined.id })}>{text}</a>
-          ))}
+        {joined !== undefined && t.joining.joined(providerName(joined))}
+        {joined === undefined && enrollment !== null && (
+          <span className="waiting-for">{t.joining.waiting}</span>
+        )}
       </output>
     </Modal>
+  );
+}
+
+interface NoCommandProps {
+  /** Nothing is made before the owner says so. */
+  readonly asksFirst: boolean;
+  readonly error: string | null;
+  readonly onMake: () => void;
+}
+
+/** Before there is a command, and where none could be made. */
+function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
+  if (error !== null) {
+    return (
+      <>
+        <ErrorText text={error} />
+        <Button onClick={onMake}>{t.shell.tryAgain}</Button>
+      </>
+    );
+  }
+  if (!asksFirst) return <p className="quiet">{t.joining.creating}</p>;
+  return (
+    <Button data-primary onClick={onMake}>
+      {t.joining.plainHttp}
+    </Button>
+  );
+}
+
+/** What has become of the machine that joined; its command is used up, and no longer shown. */
+function Joined({ machine }: { readonly machine: Provider }) {
+  const { state, failure } = t.joining;
+  const { status, failure_reason } = machine.verification;
+  return (
+    <>
+      <ol className="steps">
+        <li>{state[status]}</li>
+      </ol>
+      {status === 'failed' && <ErrorText text={failure(failure_reason)} />}
+      <p>
+        <a className="button" href={hashOf({ page: 'provider', id: machine.id })}>
+          {t.joining.see(providerName(machine))}
+        </a>
+      </p>
+    </>
   );
 }
 

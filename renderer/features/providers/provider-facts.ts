@@ -198,11 +198,15 @@ export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): Machine
   };
 }
 
-/** `41%`, `12 of 24 GB`, `63 °C`; a dash if unknown. */
+/** The load of each GPU that reports it: of two, one busy and one idle are not two at half. */
+const loads = ({ gpu: { devices } }: Pick<Provider, 'gpu'>) =>
+  devices.flatMap(({ util_gpu }) => (util_gpu === null ? [] : Math.round(util_gpu)));
+
+/** `41%`, `0 · 97%`, `12 of 24 GB`, `63 °C`; a dash if unknown. */
 export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
   const { load, memory, temperatureC } = gpuFigures(provider);
   return {
-    load: load === null ? gpuWords.none : gpuWords.percent(Math.round(load)),
+    load: load === null ? gpuWords.none : gpuWords.percents(loads(provider)),
     memory:
       memory === null ? gpuWords.none : gpuWords.usedOf(gb(memory.usedMb), gb(memory.totalMb)),
     temperature: temperatureC === null ? gpuWords.none : gpuWords.celsius(temperatureC),

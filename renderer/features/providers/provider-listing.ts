@@ -9,6 +9,7 @@ import {
   type ProviderEntry,
   type ProviderFilter,
   type ProviderGroup,
+  namesOf,
   providerName,
   providerWords,
   rankOf,
@@ -19,14 +20,16 @@ type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
 /** Every machine with its standing; `directId` is the one whose engine Local calls directly. */
 export function entriesOf(
-  { data, notes = {} }: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
+  machines: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
   directId: string | null = null,
 ): readonly ProviderEntry[] {
+  const { data, notes = {} } = machines;
+  const names = namesOf(machines);
   return data.map((provider) => ({
     provider,
     standing: standingOf(provider, circuits[provider.id], provider.id === directId),
-    name: notes[provider.id]?.name || providerName(provider),
+    name: names.get(provider.id) ?? providerName(provider),
     note: notes[provider.id]?.note ?? '',
   }));
 }

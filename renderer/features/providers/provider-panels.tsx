@@ -3,12 +3,11 @@ import type { Check, Provider, ProviderEvent, Verification } from '#shared/provi
 import type { StatusReport } from '#shared/status.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import { GpuList } from './gpu-list.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import {
   circuitFacts,
   machineFacts,
-  type Meter,
-  metersOf,
   networkFacts,
   type ReportAge,
   servingFacts,
@@ -118,42 +117,6 @@ function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
         </li>
       ))}
     </ol>
-  );
-}
-
-/** Every GPU of a machine with its meters. */
-function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
-  if (gpu.devices.length === 0) {
-    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
-  }
-  return (
-    <ol className="gpus">
-      {gpu.devices.map((device) => (
-        <li key={device.index}>
-          <h3>
-            <span className="gpu-index">{t.providers.gpu.index(device.index)}</span> {device.name}
-          </h3>
-          <dl className="meters">
-            {metersOf(device).map((meter) => (
-              <MeterLine key={meter.label} {...meter} />
-            ))}
-          </dl>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function MeterLine({ label, text, share }: Meter) {
-  return (
-    <div data-unknown={share === null || undefined}>
-      <dt>{label}</dt>
-      <dd>{text}</dd>
-      {/* The historyWords above say the same. */}
-      <span className="meter" aria-hidden="true">
-        {share !== null && <span style={{ width: `${(share * 100).toFixed(1)}%` }} />}
-      </span>
-    </div>
   );
 }
 

@@ -1,10 +1,13 @@
 import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
+import type { MachineNames } from '#shared/ids.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
+import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import { distinctNames } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
@@ -241,9 +244,18 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
   }
 }
 
-/** A machine's display name. */
-export function providerName({ host, id }: Pick<Provider, 'host' | 'id'>): string {
-  return host.hostname.trim() || id;
+/** A machine's own name: its host's, or if it has none what it is. */
+export function providerName({ host, chip }: Pick<Provider, 'host' | 'chip'>): string {
+  return host.hostname.trim() || chip?.trim() || t.providers.unnamed;
+}
+
+/** The names of all machines by their ids, the owner's first; two of one name are told apart. */
+export function namesOf({
+  data,
+  notes = {},
+}: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>): ReadonlyMap<string, string> {
+  const names = data.map((one) => [one.id, notes[one.id]?.name || providerName(one)]);
+  return distinctNames(Object.fromEntries(names) as MachineNames);
 }
 
 /** An address that failed, and how: `tower:47901 (connection refused)`. */

@@ -2,7 +2,7 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { distinctNames, shortId } from '../../text/machine-names.ts';
+import { distinctNames, unknownMachine } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
@@ -54,5 +54,5 @@ export function placeName(upstream: string, provider: string | null, labels: Lab
 }
 
 export function machineName(id: string, labels: Labels): string {
-  return labels.get(id) ?? shortId(id);
+  return labels.get(id) ?? unknownMachine(id);
 }

@@ -12,7 +12,8 @@ export function CodeSample({ sampled }: { readonly sampled: Sampled }) {
   if (samples === null) return null;
   return (
     <div className="code-sample">
-      <div className="filters" role="group" aria-label={words.language}>
+      <fieldset className="filters">
+        <legend className="unseen">{words.language}</legend>
         {LANGUAGES.map((each) => (
           <button
             key={each}
@@ -23,7 +24,7 @@ export function CodeSample({ sampled }: { readonly sampled: Sampled }) {
             {words.languages[each]}
           </button>
         ))}
-      </div>
+      </fieldset>
       <CodeLine text={samples[language]} what={words.what(words.languages[language])} />
     </div>
   );

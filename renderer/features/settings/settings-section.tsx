@@ -27,13 +27,15 @@ interface SettingsSectionProps {
   readonly open: boolean;
   /** The address names the section: scroll to it. */
   readonly aimedAt: boolean;
+  /** The setting that the address names, by its key; it gets the focus. */
+  readonly aimedField: string | null;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
 
 /** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
-  const { section, view, open, aimedAt, drafts, onDrafts } = props;
+  const { section, view, open, aimedAt, aimedField, drafts, onDrafts } = props;
   const { data, control, actions } = useWindow();
   const title = sectionTitle(section, data.status.upstreams);
   const details = useRef<HTMLDetailsElement>(null);
@@ -55,6 +57,9 @@ export function SettingsSection(props: SettingsSectionProps) {
     if (open && details.current) details.current.open = true;
     if (aimedAt) details.current?.scrollIntoView({ block: 'nearest' });
   }, [open, aimedAt]);
+  useEffect(() => {
+    if (aimedField !== null) document.getElementById(`${section.id}.${aimedField}`)?.focus();
+  }, [section.id, aimedField]);
 
   return (
     <details ref={details} className="panel settings-section">

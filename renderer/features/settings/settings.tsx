@@ -12,6 +12,8 @@ import { sectionsOf } from './settings-table.ts';
 interface SettingsProps {
   /** The section named in the address. */
   readonly opened: string | null;
+  /** The setting named in the address. */
+  readonly field: string | null;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
@@ -19,7 +21,7 @@ interface SettingsProps {
 const words = t.settings;
 
 /** All settings of the gateway and of this machine. */
-export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
+export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const { settings, control, frozenAt, actions } = useWindow();
   const { readSettings } = actions;
   /** Counts changes of keys and addresses, which two sections show. */
@@ -63,6 +65,7 @@ export function Settings({ opened, drafts, onDrafts }: SettingsProps) {
               view={settings.view}
               open={section.id === (aimedAt?.id ?? 'local')}
               aimedAt={section === aimedAt}
+              aimedField={section === aimedAt ? field : null}
             />
           ))}
           {control && (

@@ -187,20 +187,39 @@ interface ModelFieldProps {
   readonly onChoose: (model: string) => void;
 }
 
+/** More than one sees at a glance. */
+const SEARCHED_FROM = 20;
+
 /** Chooses a model from the upstream's list; without a list its name is typed. */
 function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+  const [query, setQuery] = useState('');
   if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
   if (list.kind === 'listed' && list.models.length > 0) {
+    const found = list.models.filter((model) => model.toLowerCase().includes(query.toLowerCase()));
     return (
-      <label className="setup-field">
-        <span>{t.setup.model}</span>
-        <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
-          <option value="">{t.setup.chooseOne}</option>
-          {list.models.map((model) => (
-            <option key={model}>{model}</option>
-          ))}
-        </select>
-      </label>
+      <>
+        {list.models.length > SEARCHED_FROM && (
+          <TextField
+            label={t.setup.filter(list.models.length)}
+            value={query}
+            onChange={(text) => {
+              setQuery(text);
+              onChoose('');
+            }}
+          />
+        )}
+        <label className="setup-field">
+          <span>{t.setup.model}</span>
+          <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
+            <option value="">
+              {query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)}
+            </option>
+            {found.map((model) => (
+              <option key={model}>{model}</option>
+            ))}
+          </select>
+        </label>
+      </>
     );
   }
   return (

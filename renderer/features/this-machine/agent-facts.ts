@@ -14,7 +14,6 @@ export function agentFacts(view: AgentView, serverNow: number): readonly FactTex
     { label: words.engine, value: engineText(view) },
     ...(engine === null ? [] : [{ label: words.model, value: modelText(view.record) }]),
     { label: words.gpu, value: gpuText(view) },
-    ...readingFacts(view),
     ...electricityFacts(view.energy),
     { label: words.gateway, value: gatewayText(registry) },
     { label: words.heartbeat, value: heartbeatText(registry, serverNow) },
@@ -35,16 +34,6 @@ function gpuText({ record }: AgentView): string {
   // A no-break space keeps a figure and its unit on one line.
   const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
   return count === 1 ? chip : words.gpus(count, chip);
-}
-
-/** The agent's readings, each value with its source. */
-function readingFacts({ gpuReadings }: AgentView): readonly FactText[] {
-  return gpuReadings
-    .filter((text) => text !== '')
-    .map((value, index) => ({
-      label: gpuReadings.length === 1 ? words.readings : words.readingsOf(index),
-      value,
-    }));
 }
 
 function gatewayText({ kind, url }: AgentMembership): string {

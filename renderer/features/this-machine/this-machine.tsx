@@ -10,6 +10,7 @@ import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
+import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine, localUrlOf } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
@@ -103,11 +104,31 @@ function Machine(props: MachineProps) {
       {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
+      {view.record.gpu.devices.length > 0 && (
+        <>
+          <GpuList gpu={view.record.gpu} />
+          <Readings readings={view.gpuReadings} />
+        </>
+      )}
       <ModelsHere {...{ view, serverNow, onTaken }} />
       <OwnerRules view={view} />
       <ToolProblems view={view} />
       <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
+  );
+}
+
+/** Where each GPU's values come from, for those who doubt them. */
+function Readings({ readings }: { readonly readings: readonly string[] }) {
+  const said = readings.filter((text) => text !== '');
+  if (said.length === 0) return null;
+  return (
+    <details className="gpu-readings">
+      <summary>{t.thisMachine.facts.readings}</summary>
+      {said.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+    </details>
   );
 }
 

@@ -6,6 +6,9 @@ export const chat = {
   title: 'Chat',
   model: 'Model',
   anyModel: 'Let the gateway choose',
+  again: 'Try again',
+  answerText: 'answer',
+  code: 'code',
   fresh: 'New chat',
   log: 'Conversation',
   empty:
@@ -27,6 +30,10 @@ export const chat = {
   noUpstream: 'No upstream',
   passed: (upstream: string, reason: string) => `${upstream} ${reason}`,
   route: (served: string, passed: readonly string[]) => `${served}, after ${passed.join(', ')}`,
+  inTurn: (who: string, why: string) => `${who}, ${why}`,
+  course: (who: string, why: string) => `${who}: ${why}`,
+  machine: 'a machine',
+  seeMachines: 'See Machines',
   aboutTokens: (count: number) => `≈ ${counted(count, TOKENS)}`,
   firstToken: (duration: string) => `first token ${duration}`,
 };

@@ -1,15 +1,18 @@
-import type { ReactNode } from 'react';
-
 /** Adding a machine to this gateway. */
 export const joining = {
   title: 'Add a machine',
   plainHttp: 'Continue over plain HTTP',
   creating: 'Creating a join command…',
-  joined: (name: string, link: (text: string) => ReactNode) => (
-    <>
-      <strong>{name} has joined.</strong> It is being verified: {link('see progress')}.
-    </>
-  ),
+  waiting: 'Waiting for the machine to join…',
+  joined: (name: string) => <strong>{name} has joined.</strong>,
+  state: {
+    pending: 'It will be verified in a moment.',
+    verifying: 'It is being verified: this gateway sends it a short request.',
+    verified: 'It is verified, and serves from now on.',
+    failed: 'It could not be verified yet. It is tried again by itself.',
+  },
+  failure: (reason: string) => `Failed: ${reason}`,
+  see: (name: string) => `See ${name}`,
   steps: {
     engine: 'On the machine with the GPU, start its engine.',
     run: 'In a terminal on that machine, run one of these commands. Treat it like a password: it works once.',

@@ -8,6 +8,7 @@ export const providers = {
   all: 'All machines',
   theList: 'The machines',
   machine: 'Machine',
+  unnamed: 'Unnamed machine',
   theMachine: 'This machine',
   joinOne: 'Add a machine',
   label: 'Machines',
@@ -107,6 +108,9 @@ export const providers = {
     useUnknown: (total: string) => `${total} GB, use unknown`,
     usedOf: (used: string, total: string) => `${used} of ${total} GB`,
     percent: (percent: number) => `${percent}%`,
+    /** Of more than four GPUs the lowest and the highest. */
+    percents: (all: readonly number[]) =>
+      all.length > 4 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
     celsius: (celsius: number) => `${Math.round(celsius)} °C`,
   },
   checks: {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted } from '../format.ts';
+import { counted, formatCount } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
 /** Setting up an upstream, and testing it. */
@@ -15,6 +15,8 @@ export const setup = {
   },
   title: (label: string) => `Set up ${label}`,
   chooseOne: 'Choose one…',
+  filter: (count: number) => `Search ${formatCount(count)} models`,
+  chooseOf: (count: number) => `Choose one of ${formatCount(count)}…`,
   model: 'Model',
   listing: 'Listing its models…',
   engine: {

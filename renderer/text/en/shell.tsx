@@ -74,6 +74,7 @@ export const shell = {
       turn: ['←', '→'],
       close: ['Esc'],
     },
+    palette: 'Search pages, upstreams, machines, settings and actions',
     search: 'Search requests',
     moves: 'Move in the list of requests',
     open: 'Open the request',

@@ -155,7 +155,7 @@ test('property: a hedged call goes only to upstreams that are well and allowed, 
   fc.assert(property, { numRuns: 300 });
 });
 
-test('an upstream that may not be hedged to is passed over, and called in its turn', () => {
+test('an upstream that may not be hedged to is skipped, and called in its turn', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'well',

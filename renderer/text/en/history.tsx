@@ -1,9 +1,26 @@
+import type { ReactNode } from 'react';
+import type { HistoryRange } from '#shared/usage.ts';
+import { counted, type Forms } from '../format.ts';
+
+const ANSWERS: Forms = { one: 'answer', other: 'answers' };
+
 /** Tokens, times and money over the last hour, day, week or month. */
 export const history = {
   kwh: (kwh: number) => `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`,
   title: 'History',
   range: 'Range',
   ranges: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
+  nothing: (range: HistoryRange) => `No requests in the last ${range}`,
+  nothingText: (chat: (text: string) => ReactNode) => (
+    <>
+      Requests, tokens, speed and cost appear here minute by minute once an app sends one. Try one
+      in {chat('Chat')}.
+    </>
+  ),
+  answers: 'Answers by upstream',
+  failed: 'Failed',
+  percentiles: (p50: string, p95: string, count: number) =>
+    `Time to first token of the last ${counted(count, ANSWERS)}: p50 ${p50}, p95 ${p95}.`,
   measures: {
     requests: 'Requests',
     fallbacks: 'Fallbacks',
@@ -22,7 +39,6 @@ export const history = {
     `${name}: ${total}; highest ${most} at ${when}`,
   seriesEmpty: (name: string) => `${name}: none`,
   now: 'now',
-  empty: 'none',
   peak: (value: string) => `peak ${value}`,
   sums: {
     requests: 'Requests today',

@@ -1,0 +1,233 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import type { Machines } from '../../api/providers.ts';
+import { hashOf, TABS } from '../../route.ts';
+import { t } from '../../text/t.ts';
+import { Modal } from '../../ui/modal.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { useWindow, type WindowContent } from '../../window-context.ts';
+import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
+import type { UpstreamList } from '../overview/upstream-list.ts';
+import { namesOf } from '../providers/provider-standing.ts';
+import { sectionTitle } from '../settings/setting-field.tsx';
+import { sectionsOf } from '../settings/settings-table.ts';
+import { testWords } from '../setup/upstream-test.tsx';
+import { type Entry, foundEntries, placeAfter } from './palette-entries.ts';
+
+interface PaletteProps {
+  readonly list: UpstreamList;
+  readonly onNewChat: () => void;
+  readonly onClose: () => void;
+}
+
+const words = t.palette;
+
+/** Finds pages, upstreams, machines, settings and actions by what is typed. */
+export function Palette({ list, onNewChat, onClose }: PaletteProps) {
+  const content = useWindow();
+  const { value: machines } = useReading(
+    content.registry.readList,
+    null,
+    content.registry.lastList(),
+  );
+  const [query, setQuery] = useState('');
+  const [at, setAt] = useState(0);
+  const [said, setSaid] = useState('');
+  const id = useId();
+  const options = useRef<HTMLUListElement>(null);
+  const entries = [
+    ...pages(),
+    ...actionsOf(content, list, onNewChat),
+    ...upstreamsOf(content),
+    ...(machines === null ? [] : machinesOf(machines)),
+    ...settingsOf(content),
+  ];
+  const found = foundEntries(entries, query);
+  const chosen = Math.min(at, found.length - 1);
+  const entry = found[chosen];
+  useEffect(() => {
+    options.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+
+  const run = async ({ to, text }: Entry): Promise<void> => {
+    if (typeof to === 'string') {
+      onClose();
+      location.hash = to;
+      return;
+    }
+    setSaid(words.doing(text));
+    const answer = await to();
+    if (answer === null) onClose();
+    else setSaid(answer);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && entry !== undefined && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      void run(entry);
+    }
+    const next = placeAfter(event.key, chosen, found.length);
+    if (next === null) return;
+    event.preventDefault();
+    setAt(next);
+  };
+  return (
+    <Modal title={words.title} onClose={onClose}>
+      <input
+        className="palette-query"
+        type="text"
+        aria-label={words.title}
+        aria-describedby={id}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={words.hint}
+        value={query}
+        onChange={({ target }) => {
+          setQuery(target.value);
+          setAt(0);
+          setSaid('');
+        }}
+        onKeyDown={onKeyDown}
+      />
+      {/* The focus stays in the field, so what the arrows choose is said. */}
+      <output id={id} className="unseen">
+        {entry === undefined
+          ? ''
+          : words.chosen(entry.text, noteOf(entry), chosen + 1, found.length)}
+      </output>
+      <ul ref={options} className="palette" aria-label={words.title}>
+        {found.map((each, index) => (
+          <li key={each.id}>
+            <button
+              type="button"
+              tabIndex={-1}
+              data-chosen={index === chosen || undefined}
+              onPointerMove={() => setAt(index)}
+              onClick={() => void run(each)}
+            >
+              <span className="palette-text">{each.text}</span>
+              <span className="palette-note">{noteOf(each)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <output className="palette-said">{found.length === 0 ? words.nothing : said}</output>
+    </Modal>
+  );
+}
+
+/** What tells an entry from others: its own note, or of what kind it is. */
+const noteOf = ({ note, group }: Entry): string => note || words.groups[group];
+
+function pages(): readonly Entry[] {
+  return TABS.map(({ page, hash }) => ({
+    id: `page-${page}`,
+    group: 'page',
+    text: t.shell.tabs[page],
+    note: '',
+    to: hash,
+  }));
+}
+
+function actionsOf(
+  { data, control, actions, settings }: WindowContent,
+  { upstreams }: UpstreamList,
+  onNewChat: () => void,
+): readonly Entry[] {
+  const action = (name: string, text: string, to: Entry['to']): Entry => ({
+    id: `action-${name}`,
+    group: 'action',
+    text,
+    note: '',
+    to,
+  });
+  const always = [
+    action('new-chat', words.newChat, async () => {
+      onNewChat();
+      location.hash = hashOf({ page: 'chat' });
+      return null;
+    }),
+    action('copy', words.copyBaseUrl, async () => {
+      try {
+        await navigator.clipboard.writeText(data.app.baseUrl);
+        return t.shell.copy.copied;
+      } catch {
+        return t.shell.copy.refusedAloud;
+      }
+    }),
+  ];
+  if (!control) return always;
+  const { zero, forceZero } = data.status;
+  const isHeld =
+    settings.kind === 'read' && settings.view['routing']?.['forceZero']?.source === 'env';
+  const said = async (act: Promise<{ readonly message: string } | null>) =>
+    (await act)?.message ?? words.done;
+  return [
+    ...always,
+    ...(isHeld
+      ? []
+      : [
+          action('zero', forceZero ? words.paidToo : words.onlyLocal, () =>
+            said(actions.saveSettings({ routing: { forceZero: !forceZero } })),
+          ),
+        ]),
+    ...upstreams.flatMap((view) => {
+      const { id, label } = view.report;
+      const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
+      return [
+        ...(isTestable
+          ? [action(`test-${id}`, words.test(label), () => tested(actions.testUpstream(id)))]
+          : []),
+        ...(isResettable(view.report)
+          ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
+          : []),
+        ...(isWarmable(view, data.status)
+          ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
+          : []),
+      ];
+    }),
+  ];
+}
+
+function upstreamsOf({ data }: WindowContent): readonly Entry[] {
+  return data.status.upstreams.map(({ id, label, model }) => ({
+    id: `upstream-${id}`,
+    group: 'upstream',
+    text: label,
+    note: model,
+    to: hashOf({ page: 'settings', section: id }),
+  }));
+}
+
+/** The result of a test in one line. */
+async function tested(test: ReturnType<WindowContent['actions']['testUpstream']>): Promise<string> {
+  const answer = await test;
+  const { word, detail } = testWords(
+    answer.ok
+      ? { kind: 'ended', result: answer.value }
+      : { kind: 'refused', message: answer.refusal.message },
+  );
+  return `${word} ${detail}`;
+}
+
+function machinesOf(machines: Machines): readonly Entry[] {
+  return [...namesOf(machines)].map(([id, text]) => ({
+    id: `machine-${id}`,
+    group: 'machine',
+    text,
+    note: '',
+    to: hashOf({ page: 'provider', id }),
+  }));
+}
+
+/** Each setting, with the name of its section. */
+function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
+  if (settings.kind !== 'read') return [];
+  return sectionsOf(settings.view).flatMap((section) =>
+    section.fields.map(({ key, path, label }) => ({
+      id: `setting-${path}`,
+      group: 'setting' as const,
+      text: label,
+      note: sectionTitle(section, data.status.upstreams),
+      to: hashOf({ page: 'settings', section: section.id, field: key }),
+    })),
+  );
+}

@@ -1,0 +1,39 @@
+import type { Provider } from '#shared/provider.ts';
+import { t } from '../../text/t.ts';
+import { type Meter, metersOf } from './provider-facts.ts';
+
+/** Every GPU of a machine with its meters. */
+export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
+  if (gpu.devices.length === 0) {
+    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
+  }
+  return (
+    <ol className="gpus">
+      {gpu.devices.map((device) => (
+        <li key={device.index}>
+          <h3>
+            <span className="gpu-index">{t.providers.gpu.index(device.index)}</span> {device.name}
+          </h3>
+          <dl className="meters">
+            {metersOf(device).map((meter) => (
+              <MeterLine key={meter.label} {...meter} />
+            ))}
+          </dl>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function MeterLine({ label, text, share }: Meter) {
+  return (
+    <div data-unknown={share === null || undefined}>
+      <dt>{label}</dt>
+      <dd>{text}</dd>
+      {/* The words above say the same. */}
+      <span className="meter" aria-hidden="true">
+        {share !== null && <span style={{ width: `${(share * 100).toFixed(1)}%` }} />}
+      </span>
+    </div>
+  );
+}
