@@ -100,6 +100,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       prefixes: createPrefixes(clock),
       random,
       inFlightAt: () => 0,
+      isRunning: () => false,
       pickLocal: () => ({ kind: 'target', target }),
       windows: createWindows(clock),
       budgets: { isSpent: () => false },
