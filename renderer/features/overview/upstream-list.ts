@@ -63,6 +63,11 @@ function serverOf(verdict: Verdict) {
   }
 }
 
+/** True while no upstream is set up at all. */
+export function isUnconfigured({ verdict }: UpstreamList): boolean {
+  return verdict.kind === 'bare';
+}
+
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: UpstreamView): boolean {
   return condition.kind !== 'untested' && isSound(condition);
