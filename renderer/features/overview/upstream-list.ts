@@ -83,6 +83,13 @@ export function firstBack({ upstreams }: UpstreamList) {
   return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
 }
 
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+
+/** True for an exclusion that only a person can end; the others expire. */
+export function isLasting(reason: string): boolean {
+  return PERMANENT.has(reason);
+}
+
 function flowAt(index: number, end: number, condition: Condition): Flow {
   if (index > end) return 'none';
   if (index === end) return 'ends';
