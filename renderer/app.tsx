@@ -2,12 +2,13 @@ import { useState, useSyncExternalStore } from 'react';
 import type { Switchyard } from './api/switchyard.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
-import { type Route, routeOf } from './route.ts';
+import { hashOf, type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
 import { t } from './text/t.ts';
 import { Button } from './ui/button.tsx';
 import { Header } from './ui/header.tsx';
 import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
+import { useScroll } from './ui/use-scroll.ts';
 
 /** The whole page: connecting, locked or live. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
@@ -16,6 +17,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const route = useRoute();
   const [isSearching, setSearching] = useState(false);
   usePaletteKey(() => setSearching((is) => !is));
+  useScroll(route.page === 'provider' ? hashOf(route) : route.page);
 
   if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;

@@ -57,6 +57,25 @@ export interface AgentMemory {
   readonly problem: string | null;
 }
 
+/** Electricity of this machine's GPUs, since the agent's start. */
+export interface AgentEnergy {
+  /** Of a kilowatt-hour; null if its owner has not set one. */
+  readonly priceKwh: number | null;
+  readonly currency: string;
+  /** At the moment; null is unknown. */
+  readonly watts: number | null;
+  /** When nothing is served: the lowest of the last hour. */
+  readonly idleWatts: number | null;
+  /** Whether `idleWatts` was taken off everywhere; otherwise some of it is gross. */
+  readonly isNet: boolean;
+  /** `tokens` are those that were generated. */
+  readonly models: readonly {
+    readonly model: string;
+    readonly joules: number;
+    readonly tokens: number;
+  }[];
+}
+
 /** One port of the agent. */
 export type AgentListener =
   | { readonly kind: 'listening'; readonly port: number }
@@ -124,6 +143,7 @@ export interface AgentView {
   /** Of all engines, loaded ones first. */
   readonly models: readonly AgentModel[];
   readonly memory: AgentMemory;
+  readonly energy: AgentEnergy;
   /** The record as the next heartbeat will send it. */
   readonly record: AgentRecord;
   /** What is known of each GPU and from which source, for people. */

@@ -40,7 +40,7 @@ export type ProviderErrorCode =
   | 'agent_off'
   | 'join_failed'
   | 'freed'
-  | 'busy'
+  | 'requests_running'
   | 'model_not_found'
   | 'engine_refused';
 

@@ -180,8 +180,14 @@ export interface AppInfo {
   /** Base URL for clients, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
   readonly warmupEnabled: boolean;
+  /** How the command line is called here, such as `switchyard`. */
+  readonly command: string;
   /** Present in the demo only. */
-  readonly demo?: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> };
+  readonly demo?: {
+    readonly faults: Readonly<Record<UpstreamId, DemoFault>>;
+    /** It sends a request every second by itself. */
+    readonly traffic: boolean;
+  };
 }
 
 /** `none` is healthy. */

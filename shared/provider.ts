@@ -70,6 +70,14 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
+/** Of the GPUs, since the agent's start and without what they take when idle. */
+const energySchema = z.object({
+  idle_w: known(z.number().nonnegative()),
+  models: z
+    .array(z.object({ model: text, joules: z.number().nonnegative(), tokens: count }))
+    .max(128),
+});
+
 /** What an agent reports (docs/reference/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z.object({
   chip: known(text),
@@ -104,6 +112,8 @@ export const agentRecordSchema = z.object({
   tailnet_ip: text,
   agent_url: text,
   uptime_s: count,
+  /** What answers have taken in electricity; absent while nothing was measured. */
+  energy: energySchema.optional(),
 });
 
 /** A provider as the registry lists it (docs/reference/http-api.md#machines). */
@@ -157,6 +167,7 @@ export const providerEventSchema = z.strictObject({
   text: z.string(),
 });
 
+export type ProviderEnergy = z.infer<typeof energySchema>;
 export type AgentRecord = z.infer<typeof agentRecordSchema>;
 export type Provider = z.infer<typeof providerSchema>;
 export type ProviderList = z.infer<typeof providerListSchema>;

@@ -35,6 +35,10 @@ export interface UsageFigures {
   readonly spentNano: number;
   /** What the tokens of `local` would have cost. */
   readonly savedNano: number;
+  /** Thousandths of a joule that the GPUs took for the tokens of `local`; nothing where it is unknown. */
+  readonly energyMj: number;
+  /** What that cost; to be taken off what was saved. */
+  readonly energyNano: number;
 }
 
 export type FigureName = keyof UsageFigures;
@@ -53,6 +57,8 @@ export const FIGURE_NAMES = [
   'timedTokens',
   'spentNano',
   'savedNano',
+  'energyMj',
+  'energyNano',
 ] as const satisfies readonly FigureName[];
 
 /** Totals of an upstream's calls in the range. */

@@ -1,5 +1,6 @@
 import {
   AGENT_PORTS,
+  type AgentEnergy,
   type AgentMemory,
   type AgentView,
   type DoctorReport,
@@ -21,9 +22,10 @@ import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
+import type { CutWindow } from './doctor/window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
-import type { ModelAction } from './engines/tell-engine.ts';
+import { holds, type ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures } from './record.ts';
@@ -48,11 +50,15 @@ import {
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
 import { agentModels } from './memory/agent-models.ts';
 import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
+import { createEnergyMeter } from './energy/energy-meter.ts';
+import { energyRecord } from './energy/energy-record.ts';
+import { createPowerWatch } from './energy/power-watch.ts';
 import { modeWithMemory } from './memory/memory-mode.ts';
 import { openIdentity } from './storage/identity.ts';
 import { createSequence } from './storage/sequence.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
+import type { StartTool } from './telemetry/tool-process.ts';
 
 /** Read on each use: settings change while the agent runs. */
 interface AgentSettings {
@@ -67,6 +73,7 @@ interface AgentSettings {
   readonly freeMemory: boolean;
   /** Models that nobody has used for so long are unloaded; null: never. */
   readonly idleUnloadMin: number | null;
+  readonly electricity: Pick<AgentEnergy, 'priceKwh' | 'currency'>;
 }
 
 export interface AgentDeps {
@@ -90,9 +97,13 @@ export interface AgentDeps {
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never tried as an engine's. */
   readonly otherPorts: () => readonly number[];
+  /** What the gateway of this process has seen of engines that cut prompts. */
+  readonly cuts: () => readonly CutWindow[];
   /** Requests that the gateway of this process sends to an engine of this machine itself. */
   readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;
+  /** Starts tools of drivers; null: none. */
+  readonly startTool: StartTool | null;
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -163,10 +174,18 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       agentVersion: deps.version,
       agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
       uptimeS: uptimeS(),
+      energy: energyRecord(meter.view()),
     });
+  const meter = createEnergyMeter();
+  const power = createPowerWatch({ ...deps, meter });
   const inference = createInference({
     ...deps,
     counters,
+    energyBegan(model) {
+      const ended = meter.began(model ?? engines.engine()?.currentModel ?? '', clock.ticks());
+      power.look();
+      return (tokens) => ended(clock.ticks(), tokens);
+    },
     maxBodyBytes: () => settings().maxBodyBytes,
     // Bodies are forwarded unchanged.
     bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
@@ -176,6 +195,11 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     onInFlight: listeners.flightChanged,
     // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
     onTrouble: () => engines.look(),
+    // What it has just loaded is worth a reading: gateways prefer a machine that has a model in memory.
+    onAnswer(model) {
+      const loaded = engines.engine()?.loaded ?? null;
+      if (model !== null && loaded !== null && !holds(loaded, model)) engines.look();
+    },
     isStuck: () => engines.isStuck(),
   });
   const memory = createMemoryKeeper({
@@ -216,7 +240,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     clock,
     log,
   });
-  const base = { identity, warnings, counters, availability, engines, memory };
+  const base = { identity, warnings, counters, availability, engines, memory, meter, power };
   return { ...base, inference, registration, server, mode, uptimeS, record };
 }
 
@@ -250,7 +274,7 @@ function viewOf(
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
-  const { freeMemory, idleUnloadMin } = deps.settings();
+  const { freeMemory, idleUnloadMin, electricity } = deps.settings();
   const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
   const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
   return {
@@ -271,6 +295,7 @@ function viewOf(
     engines: engines.engines(),
     models: agentModels(engines.engines(), memory.since),
     memory: memoryView(memory),
+    energy: { ...parts.meter.view(), ...electricity },
     record,
     gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
@@ -294,7 +319,7 @@ const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as cons
 function selfCheck(
   { identity, registration }: AgentComponents,
   runtime: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts' | 'cuts'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
   const view = registration.view();
@@ -320,6 +345,7 @@ function selfCheck(
       ),
     },
     gateway: verdictOf(view, registryUrl),
+    cuts: deps.cuts(),
   });
 }
 
@@ -349,7 +375,7 @@ export function createAgent(deps: AgentDeps) {
       else changed();
     },
   });
-  const { availability, engines, inference, registration, server, counters, memory } = parts;
+  const { availability, engines, inference, registration, server, counters, memory, power } = parts;
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
@@ -393,6 +419,7 @@ export function createAgent(deps: AgentDeps) {
       changeMonitor.stop();
       availability.stop();
       memory.stop();
+      power.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
       await counters.flush();

@@ -14,6 +14,7 @@ export interface ChangeMonitorDeps {
   readonly availabilityMonitor: AvailabilityMonitor;
   readonly engines: EngineWatch;
   readonly memory: Pick<MemoryKeeper, 'look'>;
+  readonly power: { readonly look: () => void };
   readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
   readonly log: Log;
@@ -26,7 +27,7 @@ const MAX_DRIFT_MS = 5000;
 
 /** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
 export function createChangeMonitor(deps: ChangeMonitorDeps) {
-  const { clock, telemetry, availabilityMonitor, engines, memory, registration } = deps;
+  const { clock, telemetry, availabilityMonitor, engines, memory, power, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
@@ -40,6 +41,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     driftMs = drift;
     availabilityMonitor.look();
     memory.look();
+    power.look();
     const before = network;
     network = networkNow();
     if (hasSlept) resumed();

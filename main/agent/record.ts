@@ -20,6 +20,7 @@ export interface AgentState {
   readonly agentVersion: string;
   readonly agentUrl: string;
   readonly uptimeS: number;
+  readonly energy: AgentRecord['energy'];
 }
 
 /** The record that a heartbeat carries: a pure function of its arguments. */
@@ -49,6 +50,7 @@ export function agentRecord(
     tailnet_ip: telemetry.tailnet?.ip ?? '',
     agent_url: state.agentUrl,
     uptime_s: Math.max(0, Math.floor(state.uptimeS)),
+    ...(state.energy === undefined ? {} : { energy: state.energy }),
   };
 }
 

@@ -4,10 +4,11 @@ import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
+import type { CutWindow } from '../agent/doctor/window.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
-import type { StartTool } from '../agent/telemetry/tool-process.ts';
+import { createStartTool, type StartTool } from '../agent/telemetry/tool-process.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
@@ -25,6 +26,8 @@ export interface ThisMachineDeps {
   readonly ownRegistry: OwnRegistry;
   /** Ports of this process, which are never taken for an engine's. */
   readonly otherPorts: () => readonly number[];
+  /** Engines that the gateway has caught cutting prompts. */
+  readonly cuts: () => readonly CutWindow[];
   /** Requests that this gateway sends to its fixed engine. */
   readonly directInFlight: () => number;
   readonly hostActivity: HostActivity;
@@ -98,11 +101,13 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       const { agent: own, gateway } = config();
       const { heartbeatMs, region, freeMemory, idleUnloadMin } = own;
       const { allowedHosts, maxBodyBytes, maxBodiesInFlightBytes } = gateway;
+      const electricity = { priceKwh: gateway.electricityPriceKwh, currency: gateway.currency };
       const limits = { maxBodyBytes, maxBodiesInFlightBytes };
-      const memory = { freeMemory, idleUnloadMin };
+      const memory = { freeMemory, idleUnloadMin, electricity };
       return { heartbeatMs, region, allowedHosts, ...limits, ...memory, rules: rulesIn(own) };
     },
     heldRules: RULE_SETTINGS.filter((rule) => deps.isFixed(`agent.${rule}`)),
+    startTool: createStartTool({ env, platform }),
     telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
   agent.subscribe(deps.changed);

@@ -30,6 +30,7 @@ import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
+import { ownCommand } from '../platform/own-command.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
@@ -129,6 +130,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
+    cuts: () => gateway.cuts(),
     directInFlight: () =>
       engine.target() === null ? 0 : gateway.traffic('local').concurrentRequests,
     isFixed: (path) => loaded.sources.get(path) === 'env',
@@ -142,7 +144,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       ...common,
       changed,
       addresses: () => config.current().gateway.poolAddresses,
-      gatewaySecret: gatewaySecret(dataDirectory),
+      gatewaySecret: gatewaySecret(loaded.config, dataDirectory),
       load: () => gateway.load(),
       isKnown: (id) => providers.forGateway.isKnown(id),
     }) ?? null;
@@ -175,6 +177,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     windowDirectory,
     moreRoutes: [...machine.routes, ...providers.routes, ...(demo?.routes ?? [])],
     app: () => appInfo(config, demo),
+    isDemo: demo !== undefined,
   });
 
   return {
@@ -251,9 +254,10 @@ function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
 function gatewayFiles(
   dataDirectory: string,
   edges: Pick<HostEdges, 'clock' | 'log'>,
-): Pick<GatewayDeps, 'keep' | 'keepBrowsers' | 'about' | 'controlToken'> {
+): Pick<GatewayDeps, 'keep' | 'keepSessions' | 'keepBrowsers' | 'about' | 'controlToken'> {
   return {
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, edges),
+    keepSessions: (save) => createStateFile(join(dataDirectory, 'sessions.json'), save, edges),
     keepBrowsers: (save) => createStateFile(join(dataDirectory, 'browsers.json'), save, edges),
     about: {
       dataDirectory,
@@ -268,7 +272,13 @@ function appInfo(
   demo: HostOptions['demo'],
 ): Omit<AppInfo, 'baseUrl'> {
   const warmupEnabled = config.current().ondemand.warmup;
-  return { version: VERSION, warmupEnabled, ...(demo === undefined ? {} : { demo: demo.view() }) };
+  const command = ownCommand(process.env);
+  return {
+    version: VERSION,
+    warmupEnabled,
+    command,
+    ...(demo === undefined ? {} : { demo: demo.view() }),
+  };
 }
 
 function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEdges): NamedKeys {

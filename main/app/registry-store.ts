@@ -11,8 +11,8 @@ import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { VERSION } from './package.ts';
 
 /** The tokens that agents recognise their gateway by are derived from it; all gateways of a pool have the same. */
-export const gatewaySecret = (dataDirectory: string) =>
-  storedSecret(join(dataDirectory, 'gateway-secret'));
+export const gatewaySecret = ({ gateway }: Config, dataDirectory: string) =>
+  gateway.poolSecret ?? storedSecret(join(dataDirectory, 'gateway-secret'));
 
 /** `attach`: left out if this gateway is not in a pool. */
 export interface OpenedRegistryStore {
@@ -22,11 +22,11 @@ export interface OpenedRegistryStore {
 
 /** Opens this gateway's own file, or the database of its pool. */
 export async function openRegistryStore(
-  { gateway }: Config,
+  config: Config,
   dataDirectory: string,
   edges: { readonly openStore: typeof openStore; readonly clock: Clock; readonly log: Log },
 ): Promise<OpenedRegistryStore> {
-  const { databaseUrl: url, port } = gateway;
+  const { databaseUrl: url, port } = config.gateway;
   const { clock, log } = edges;
   if (url === null)
     return { opened: await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log }) };
@@ -43,7 +43,9 @@ export async function openRegistryStore(
         host: `${hostname()}:${port}`,
         version: VERSION,
       },
-      secretDigest: createHmac('sha256', gatewaySecret(dataDirectory)).update('pool').digest('hex'),
+      secretDigest: createHmac('sha256', gatewaySecret(config, dataDirectory))
+        .update('pool')
+        .digest('hex'),
     },
     log,
   );

@@ -72,7 +72,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
-    gatewaySecret: gatewaySecret(deps.dataDirectory),
+    gatewaySecret: gatewaySecret(config(), deps.dataDirectory),
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
@@ -128,6 +128,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       absence: () => registry.absence(),
       proof: (id) => registry.proof(id),
       nameOf: (id) => registry.nameOf(id),
+      energyOf: (id) => registry.get(id)?.energy ?? null,
       routed: (id, result) => verifier.routed(id, result),
     },
     own: {

@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
+import { ownCommand } from '../platform/own-command.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
@@ -105,7 +106,8 @@ function logOutput(log: Log): UserOutput {
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Switchyard is running. Base URL for your apps: ${baseUrl}`);
   print(`Dashboard: ${host.controlLink()}`);
-  print('  (this sign-in link works once, within 10 minutes; "switchyard open" makes a new one)');
+  const command = ownCommand(process.env);
+  print(`  (this sign-in link works once, within 10 minutes; "${command} open" makes a new one)`);
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
@@ -126,5 +128,5 @@ function nextSteps(isAgentOn: boolean): string {
 ${first}
   SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
   SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL
-"switchyard --help" lists every setting.`;
+"${ownCommand(process.env)} --help" lists every setting.`;
 }

@@ -165,7 +165,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'service',
     summary: 'Run the gateway as a service that starts automatically.',
     details:
-      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" exits with code 0 while the service is running, otherwise 1.',
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. Run by npx, "install" installs the program for this user first. "status" exits with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
     options: [
       {

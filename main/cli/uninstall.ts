@@ -1,7 +1,7 @@
 import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { PACKAGE_ROOT } from '../app/package.ts';
 import { answer, type CommandOutcome, failed, type Input } from './command.ts';
+import { thisInstallation } from './installation.ts';
 import { findRunning } from './running-app.ts';
 import { removeOwnService } from './service/service.ts';
 
@@ -12,7 +12,7 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   if (service?.kind === 'failed') return service;
   const running = await findRunning(dataDirectory);
   if (running !== null) return failed(`Switchyard is running at ${running.url}: stop it first.`);
-  const done = uninstall(PACKAGE_ROOT, process.platform);
+  const done = uninstall(thisInstallation(input.env).root, process.platform);
   if (done.kind === 'refused') return failed(done.why);
   const removed = service === null ? [] : ['Removed its service'];
   const lines = [...removed, ...done.paths.map((path) => `Removed ${path}`)];
@@ -33,6 +33,9 @@ function uninstall(root: string, platform: NodeJS.Platform): Uninstalled {
   const isWindows = platform === 'win32';
   const above = dirname(modules);
   const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
+  if (!existsSync(root)) {
+    return { kind: 'refused', why: `Switchyard is not installed in ${root}.` };
+  }
   if (!isGlobal) {
     const why = `Switchyard in ${root} was not installed by npm: delete that folder yourself.`;
     return { kind: 'refused', why };

@@ -5,6 +5,7 @@ import { canonicalIp, portOf } from '../platform/network-guard.ts';
 import { type KeyFile, NO_KEYS, type StoredKey } from './key-file.ts';
 import { maskMistyped } from './mask.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, valueAt } from './schema.ts';
+import { SECRET_FILES, withSecretFiles } from './secret-files.ts';
 import type { SettingsTree } from './settings-file.ts';
 
 /** Variables that are not settings of the running program: where its files are, how it is started. */
@@ -36,12 +37,14 @@ export function loadConfig(
   keyFile: KeyFile = NO_KEYS,
   sealed: ReadonlySet<string> = new Set(),
 ): LoadedConfig | RefusedConfig {
+  const given = withSecretFiles(env);
   const problems: string[] = keyFile.kind === 'unreadable' ? [keyFile.problem] : [];
+  problems.push(...given.problems);
   const namedKeys = keyFile.kind === 'keys' ? keyFile.keys : [];
   const sources = new Map<string, SettingSource>();
   const sections: Record<string, Record<string, unknown>> = {};
   for (const entry of ENTRIES) {
-    const settled = settle(entry, env, file);
+    const settled = settle(entry, given.env, file);
     if (settled.kind === 'bad') problems.push(settled.problem);
     else {
       (sections[entry.section] ??= {})[entry.key] = settled.value;
@@ -87,7 +90,7 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
   return Object.keys(env)
     .filter((name) => name.startsWith(ENV_PREFIX))
     .map((name) => name.slice(ENV_PREFIX.length))
-    .filter((name) => !known.has(name) && !OTHER_VARIABLES.has(name))
+    .filter((name) => !known.has(name) && !SECRET_FILES.has(name) && !OTHER_VARIABLES.has(name))
     .map((name) => `${ENV_PREFIX}${name} is not a setting of this version and is ignored`);
 }
 
@@ -108,6 +111,9 @@ export function createSettingsHelp(): string {
   });
   lines.push(
     `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
+  );
+  lines.push(
+    'Each secret may also come from a file: a variable with _FILE at its end, as in SWITCHYARD_HOSTED_A_API_KEY_FILE, names it.',
   );
   return `Settings (environment variable, default, allowed values):\n${lines.join('\n')}\n`;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { decoded } from '../platform/userinfo.ts';
+import { maskSecret } from './mask.ts';
 import { asList, atStart, type Kind, optional, setting, type Setting } from './setting-types.ts';
 
 const databaseUrl: Kind<string> = {
@@ -18,6 +19,15 @@ function isPostgresUrl(value: string): boolean {
   // The driver decodes each.
   return [username, password, hostname, pathname].every((part) => decoded(part) !== null);
 }
+
+/** As the file `gateway-secret` has it. */
+const poolSecret: Kind<string> = {
+  name: 'secret',
+  schema: z.string().regex(/^[\da-f]{64}$/),
+  fromText: (text) => text.toLowerCase(),
+  allowed: '64 hexadecimal digits (openssl rand -hex 32 makes them)',
+  shown: maskSecret,
+};
 
 /** Saved with the secrets, because it may hold a password, and shown without the password. */
 const withPassword = <T>(of: Setting<T>): Setting<T> => ({ ...of, secret: true });
@@ -53,6 +63,13 @@ export const POOL_SETTINGS = {
         databaseUrl,
         'PostgreSQL database in which several gateways share their machines. Empty: a file of this gateway.',
       ),
+    ),
+  ),
+  poolSecret: atStart(
+    optional(
+      'POOL_SECRET',
+      poolSecret,
+      'What machines know the gateways of a pool by, the same for all of them. Empty: the file gateway-secret of the data directory.',
     ),
   ),
   poolAddresses: setting(

@@ -343,6 +343,11 @@ export const SETTINGS = {
       'USD',
       'Currency of the prices, shown after amounts.',
     ),
+    electricityPriceKwh: optional(
+      'ELECTRICITY_PRICE_KWH',
+      kinds.amount,
+      'Price of a kilowatt-hour. What your GPUs take for answers is taken off what they save.',
+    ),
     ...POOL_SETTINGS,
     logLevel: atStart(
       setting(

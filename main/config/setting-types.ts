@@ -60,10 +60,10 @@ export interface Kind<T> {
 const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 const asIs = (text: string): unknown => text;
 
-/** Items of a comma-separated list, trimmed, without empty ones. */
+/** Items of a list, separated by commas or, as in a file, by lines; trimmed, without empty ones. */
 export const asList = (text: string): string[] =>
   text
-    .split(',')
+    .split(/[,\n]/)
     .map((item) => item.trim())
     .filter((item) => item !== '');
 

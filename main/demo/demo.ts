@@ -10,15 +10,19 @@ import { sendJson } from '../platform/http/responses.ts';
 import { silentLog } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import { DEMO_MODEL } from './answers.ts';
+import { createTraffic, type DemoTraffic } from './traffic.ts';
 import { createDemoEngine, type DemoEngine, type DemoPace, PACE } from './engine.ts';
 
 /** The gateway over demo upstreams. */
-interface Demo {
+export interface Demo {
   readonly url: string;
   readonly baseUrl: string;
-  /** The window's address with a single-use code. */
+  /** The window's address with a code, which works as often as it is opened. */
   readonly link: string;
   readonly faults: Faults;
+  readonly traffic: DemoTraffic;
+  /** A link that signs in. */
+  newLink(): string;
   stop(): Promise<void>;
 }
 
@@ -38,14 +42,22 @@ export async function startDemo(place: DemoPlace, pace: DemoPace = PACE): Promis
     host.changed();
     host.checkNow(id);
   });
-  const parts: Parts = { engines, faults, dataDirectory: place.dataDirectory, pace };
-  const { host, url, baseUrl } = await startHost(place.port, parts);
+  const traffic = createTraffic(
+    () => started.baseUrl,
+    () => host.changed(),
+  );
+  const parts: Parts = { engines, faults, traffic, dataDirectory: place.dataDirectory, pace };
+  const started = await startHost(place.port, parts);
+  const { host, url, baseUrl } = started;
   return {
     url,
     baseUrl,
     link: host.controlLink(),
     faults,
+    traffic,
+    newLink: () => host.controlLink(),
     async stop() {
+      traffic.stop();
       await host.stop();
       await Promise.all(engines.map((engine) => engine.stop()));
     },
@@ -55,6 +67,7 @@ export async function startDemo(place: DemoPlace, pace: DemoPace = PACE): Promis
 interface Parts {
   readonly engines: readonly DemoEngine[];
   readonly faults: Faults;
+  readonly traffic: DemoTraffic;
   readonly dataDirectory: string;
   readonly pace: DemoPace;
 }
@@ -75,10 +88,13 @@ async function startHost(port: string | undefined, parts: Parts): Promise<Starte
 }
 
 async function startHostOn(port: string, parts: Parts): Promise<StartedHost> {
-  const { engines, faults, dataDirectory, pace } = parts;
+  const { engines, faults, traffic, dataDirectory, pace } = parts;
   const loaded = loadConfig(demoEnvironment(engines, port, pace), {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const demo = { routes: faultRoutes(faults), view: () => ({ faults: faults.view() }) };
+  const demo = {
+    routes: [...faultRoutes(faults), trafficRoute(traffic)],
+    view: () => ({ faults: faults.view(), traffic: traffic.isOn() }),
+  };
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
     {
@@ -144,6 +160,25 @@ export function isUpstreamId(text: unknown): text is UpstreamId {
 
 export function isDemoFault(text: unknown): text is DemoFault {
   return DEMO_FAULTS.some((fault) => fault === text);
+}
+
+/** The route by which the window switches the demo's own requests on and off. */
+function trafficRoute(traffic: DemoTraffic): Route {
+  return {
+    method: 'PUT',
+    paths: ['/api/v1/demo/traffic'],
+    access: 'control',
+    handle(req, res) {
+      const { on } = (req.body ?? {}) as { readonly on?: unknown };
+      if (typeof on === 'boolean') {
+        traffic.set(on);
+        sendJson(res, 200, { on: traffic.isOn() });
+      } else {
+        const message = "'on' must be true or false.";
+        sendError(res, { status: 400, code: 'invalid_request', message, param: 'on' });
+      }
+    },
+  };
 }
 
 /** The routes by which the window and curl break and heal upstreams. */

@@ -77,7 +77,7 @@ export function createDemoEngine(
       sendJson(res, 404, error('Not Found'));
       return;
     }
-    const stream = DEMO_STREAMS.find(([end]) => path.endsWith(end))?.[1];
+    const stream = streamsFor(body).find(([end]) => path.endsWith(end))?.[1];
     if (stream === undefined) {
       const whole = demoBody(path, body, id);
       if (whole === null) sendJson(res, 404, error('Not Found'));
@@ -142,9 +142,22 @@ function createColdStart(startMs: number) {
   };
 }
 
-/** By the end of the path. The demo has no tokenizer, so a word counts as a token. */
-const DEMO_STREAMS: readonly (readonly [path: string, stream: DemoStream])[] = [
-  ['/chat/completions', { whole: wholeChat, begin: () => '', word: chatWord, end: chatEnd }],
+/** About what texts have; an engine that reported fewer tokens than a prompt must have would seem to cut it. */
+const BYTES_PER_TOKEN = 3;
+
+/** By the end of the path. The demo has no tokenizer, so a word of an answer counts as a token. */
+function streamsFor(request: Buffer): readonly (readonly [path: string, stream: DemoStream])[] {
+  const prompt = Math.ceil(request.length / BYTES_PER_TOKEN);
+  const chat: DemoStream = {
+    whole: (text) => wholeChat(text, prompt),
+    begin: () => '',
+    word: chatWord,
+    end: (text) => chatEnd(text, prompt),
+  };
+  return [['/chat/completions', chat], ...OTHER_STREAMS];
+}
+
+const OTHER_STREAMS: readonly (readonly [path: string, stream: DemoStream])[] = [
   [
     '/completions',
     {
@@ -185,14 +198,19 @@ function common(): object {
   return { id: 'chatcmpl-demo', created: nowSeconds(), model: DEMO_MODEL };
 }
 
-function chatUsage(text: string): object {
+function chatUsage(text: string, prompt: number): object {
   const words = countOf(text);
-  return { prompt_tokens: 1, completion_tokens: words, total_tokens: words + 1 };
+  return { prompt_tokens: prompt, completion_tokens: words, total_tokens: words + prompt };
 }
 
-function wholeChat(text: string): object {
+function wholeChat(text: string, prompt: number): object {
   const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' };
-  return { ...common(), object: 'chat.completion', choices: [choice], usage: chatUsage(text) };
+  return {
+    ...common(),
+    object: 'chat.completion',
+    choices: [choice],
+    usage: chatUsage(text, prompt),
+  };
 }
 
 function chatChunk(delta: object, finishReason: string | null, more: object = {}): string {
@@ -204,8 +222,8 @@ function chatWord(word: string, isFirst: boolean): string {
   return chatChunk(isFirst ? { role: 'assistant', content: word } : { content: word }, null);
 }
 
-function chatEnd(text: string): string {
-  return chatChunk({}, 'stop', { usage: chatUsage(text) }) + DONE;
+function chatEnd(text: string, prompt: number): string {
+  return chatChunk({}, 'stop', { usage: chatUsage(text, prompt) }) + DONE;
 }
 
 function completion(text: string, finishReason: string | null): object {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { DEMO_FAULTS } from '#shared/live.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { type Faults, isDemoFault, isUpstreamId, startDemo } from './demo.ts';
+import { type Demo, isDemoFault, isUpstreamId, startDemo } from './demo.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -15,7 +15,8 @@ export async function runDemo(): Promise<void> {
   process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
   const demo = await startDemo({ port: process.env['SWITCHYARD_PORT'], dataDirectory });
   const commands = createInterface({ input: process.stdin });
-  commands.on('line', (line) => void runCommand(line, demo.faults).then(say));
+  demo.traffic.set(true);
+  commands.on('line', (line) => void runCommand(line, demo).then(say));
   stopOnSignal(() => {
     commands.close();
     return demo.stop();
@@ -63,16 +64,26 @@ curl -i ${where.baseUrl}/responses ${JSON_TYPE} -d ${RESPONSES_BODY}
 Or type here:  ${COMMAND_HELP}
 For example:   break local cut                         (another continues its answer)
                break local, then break hosted_a slow   (hosted_b is called as well)
-Ctrl+C ends it.
+Enter prints the dashboard's link again; it signs in as often as it is opened. Ctrl+C ends it.
 `;
 }
 
-const COMMAND_HELP = `break <upstream> [${DEMO_FAULTS.filter((fault) => fault !== 'none').join('|')}]   heal <upstream>|all`;
+const COMMAND_HELP = `break <upstream> [${DEMO_FAULTS.filter((fault) => fault !== 'none').join('|')}]   heal <upstream>|all   traffic on|off`;
+
+/** What can be steered from the terminal. */
+type Steered = Pick<Demo, 'faults' | 'traffic' | 'newLink'>;
 
 /** Runs a line typed into the demo; returns the text to print. */
-export async function runCommand(line: string, faults: Faults): Promise<string> {
+export async function runCommand(
+  line: string,
+  { faults, traffic, newLink }: Steered,
+): Promise<string> {
   const [verb = '', id = '', fault = 'refuse'] = line.trim().split(/\s+/);
-  if (verb === '') return '';
+  if (verb === '') return `Dashboard ${newLink()}`;
+  if (verb === 'traffic' && (id === 'on' || id === 'off')) {
+    traffic.set(id === 'on');
+    return `traffic is ${id}`;
+  }
   if (verb === 'heal' && id === 'all') {
     for (const each of UPSTREAM_IDS) await faults.set(each, 'none');
     return 'all upstreams are healthy';

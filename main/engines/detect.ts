@@ -70,7 +70,9 @@ export async function readEngine(
   { was, list }: { readonly was: EngineKind | null; readonly list: FetchResult },
   edges: AskEdges,
 ): Promise<Found | null> {
-  const { ask } = createAsk(address, edges, [[MODELS_PATH, list]]);
+  // It has answered its list, which says enough of its health.
+  const known = [MODELS_PATH, '/health'].map((path) => [path, list] as const);
+  const { ask } = createAsk(address, edges, known);
   const same = ENGINES.find(({ kind }) => kind === was);
   const engine = same ?? (await engineAt(ask, likely(address, true)));
   if (engine === null) return null;

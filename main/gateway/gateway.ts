@@ -1,4 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config/schema.ts';
@@ -28,6 +29,7 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { joulesPerTokenIn } from './usage/electricity.ts';
 import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -58,7 +60,7 @@ import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type Windows } from './routing/windows.ts';
+import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {
@@ -82,8 +84,11 @@ export interface GatewayDeps {
   readonly gpus: () => readonly GpuFigures[];
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the remembered browsers. */
+  /** The same for the sessions and the remembered browsers. */
+  readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
+  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
@@ -109,6 +114,8 @@ export interface GatewayProviders {
   readonly proof: (id: string) => Proof | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  /** What the answers of a machine take in electricity; null while unknown. */
+  readonly energyOf: (id: string) => ProviderEnergy | null;
   /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
@@ -134,6 +141,8 @@ export interface Gateway extends ChangeHandlers {
   checkNow(id: UpstreamId): void;
   snapshot(): LiveSnapshot;
   load(): GatewayLoad;
+  /** Models whose engine was caught cutting prompts. */
+  cuts(): readonly CutWindow[];
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -162,6 +171,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     routed: deps.providers.routed,
     absence: deps.providers.absence,
     nameOf: deps.providers.nameOf,
+    joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => limits.admission.view(),
@@ -184,6 +194,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
+    windows: learnt.windows,
     catalogue,
     remotes,
     sightings,
@@ -230,6 +241,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       healthChecks.checkNow();
     },
     snapshot: () => feed.snapshot(),
+    cuts: () => learnt.windows.cuts(),
     load: () => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
@@ -265,7 +277,7 @@ function stackOf(error: unknown): string {
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
 function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
-  const sessions = createSessions(deps.clock);
+  const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
@@ -281,6 +293,7 @@ function loadOf(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly adjustments: Adjustments;
+  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;

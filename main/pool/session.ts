@@ -99,7 +99,7 @@ async function migrated({
     const result = await migrate(connection, MIGRATIONS, secretDigest);
     if (result.kind === 'current') return null;
     if (result.kind === 'other_secret') {
-      const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, and restart Switchyard.`;
+      const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one SWITCHYARD_POOL_SECRET, and restart Switchyard.`;
       return { kind: 'unusable', reason: 'failed', message };
     }
     const message =

@@ -41,6 +41,7 @@ export function providerView({ entry, record, status, traffic }: ViewParts): Pro
     current_model: record.current_model,
     models: record.models,
     ...(record.model_facts === undefined ? {} : { model_facts: record.model_facts }),
+    ...(record.energy === undefined ? {} : { energy: record.energy }),
     status,
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,

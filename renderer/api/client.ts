@@ -28,6 +28,7 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
 
   const control = [
     { store: storage, name: TOKEN_KEY },
+    { store: standing, name: TOKEN_KEY },
     { store: standing, name: BROWSER_KEY },
   ];
 
@@ -36,9 +37,13 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
     try {
       const response = await answering;
       if (!response.ok) return (await refusalOf(response)).message;
-      const { token } = (await response.json()) as { readonly token?: unknown };
+      const { token, keep } = (await response.json()) as {
+        readonly token?: unknown;
+        /** `browser`: for all tabs of this browser, also later ones. */
+        readonly keep?: unknown;
+      };
       if (typeof token !== 'string') return t.shell.errors.noSession;
-      store.setItem(name, token);
+      (keep === 'browser' ? standing : store).setItem(name, token);
       return null;
     } catch {
       return NO_ANSWER.message;

@@ -27,6 +27,7 @@ export function createControl(
     sharing: createSharing({ call }),
     setFault: (id: UpstreamId, fault: DemoFault) =>
       act(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
+    setTraffic: (on: boolean) => act('/api/v1/demo/traffic', jsonBody('PUT', { on })),
     resetCircuit: (id: UpstreamId) => act(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
     warmUp: () => act('/api/v1/warmup', { method: 'POST' }),
     /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */

@@ -35,8 +35,10 @@ export function connectSwitchyard(page: Window) {
 
   const run = async (): Promise<void> => {
     const code = takeCode(page);
-    const notice = code === null ? null : await client.redeem(code);
-    store.dispatch({ kind: 'session', control: client.hasSession(), notice });
+    const problem = code === null ? null : await client.redeem(code);
+    // A used link is no problem for a browser that is signed in.
+    const control = client.hasSession();
+    store.dispatch({ kind: 'session', control, notice: control ? null : problem });
     await followFeed(
       { client, wait: pause.wait, signal: new AbortController().signal },
       {

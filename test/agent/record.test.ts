@@ -58,6 +58,7 @@ const STATE: AgentState = {
   agentVersion: '0.1.0',
   agentUrl: 'http://192.168.1.20:3001',
   uptimeS: 86_400.9,
+  energy: undefined,
 };
 
 test('a record is what the registry takes, and nothing else', () => {

@@ -100,6 +100,7 @@ const KINDS: {
   },
   {
     names: [
+      'ELECTRICITY_PRICE_KWH',
       ...each('PRICE_INPUT'),
       ...each('PRICE_OUTPUT'),
       ...each('PRICE_CACHED'),
@@ -182,6 +183,12 @@ const KINDS: {
       'see http://h/',
     ],
     allowed: /http:\/\/ or https:\/\/ address/,
+  },
+  {
+    names: ['POOL_SECRET'],
+    good: [['AB'.repeat(32), 'ab'.repeat(32)]],
+    bad: ['a1'.repeat(31), `${'a1'.repeat(31)}g1`, `${'a1'.repeat(32)}0`],
+    allowed: /64 hexadecimal digits/,
   },
   {
     names: ['DATABASE_URL'],
@@ -374,13 +381,8 @@ const KINDS: {
   },
 ];
 
-const SECRETS = new Set([
-  ...each('API_KEY'),
-  ...each('HEADERS'),
-  'ENGINE_API_KEY',
-  'ENROLL_TOKEN',
-  'API_KEYS',
-]);
+const OTHER_SECRETS = ['ENGINE_API_KEY', 'ENROLL_TOKEN', 'API_KEYS', 'POOL_SECRET'];
+const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRETS]);
 
 test('every variable has its good and bad values here', () => {
   // HOST is text like AGENT_HOST, with a test of its own below.

@@ -102,6 +102,7 @@ test('what holds only after a restart says so, and nothing else does', async () 
     'gateway.host',
     'gateway.port',
     'gateway.databaseUrl',
+    'gateway.poolSecret',
     'gateway.logLevel',
     'gateway.logTo',
     'gateway.logFormat',

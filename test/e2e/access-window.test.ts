@@ -137,3 +137,23 @@ test('a link whose code was damaged shows the page without control, and says why
     await host.stop(0);
   }
 });
+
+test('a tab that is signed in stays so over a restart, and no other tab is', async () => {
+  const directory = temporaryDirectory();
+  const first = await start(directory);
+  const page = await openPage(first.host.controlLink());
+  await settingsOf(page);
+  await first.host.stop(0);
+  await page.locator('.banner').waitFor();
+  const second = await start(directory, {}, new URL(first.url).port);
+  try {
+    await page.locator('.banner').waitFor({ state: 'detached' });
+    await page.locator('fieldset.settings:enabled').first().waitFor();
+    expect(await page.getByText('This page is read-only').count()).toBe(0);
+    const other = await page.context().newPage();
+    await other.goto(`${first.url}/#/settings`);
+    await other.getByText('This page is read-only').first().waitFor();
+  } finally {
+    await second.host.stop(0);
+  }
+});

@@ -71,6 +71,7 @@ function newUser(name: string, ...tools: readonly string[]) {
 interface Packed {
   readonly filename: string;
   readonly size: number;
+  readonly integrity: string;
   readonly files: readonly { readonly path: string }[];
 }
 
@@ -137,6 +138,35 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     const tested = digestsIn(join(ROOT, 'node_modules', NATIVE));
     expect(Object.keys(tested).length).toBeGreaterThan(10);
     expect(digestsIn(join(modules, NATIVE))).toEqual(tested);
+  });
+
+  test('is the same to the bit when it is built and packed again', async () => {
+    expect((await pack()).integrity).toBe(packed.integrity);
+    for (const [name, config] of [
+      ['node', 'main/vite.config.ts'],
+      ['window', 'renderer/vite.config.ts'],
+    ] as const) {
+      const again = join(scene, `${name}-again`);
+      const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
+      const args = [vite, 'build', '-c', config, '--outDir', again, '--logLevel', 'error'];
+      const env = { ...process.env, NODE_ENV: 'production' };
+      await run(process.execPath, args, { cwd: ROOT, env });
+      expect(digestsOf(again)).toEqual(digestsOf(join(ROOT, 'dist', name)));
+    }
+  });
+
+  test('has one dependency, which is of an exact version, and no script that npm runs when it installs it', () => {
+    const { dependencies, scripts } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    ) as Record<string, Record<string, string>>;
+    expect(dependencies).toEqual({ [NATIVE]: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    const native = JSON.parse(
+      readFileSync(join(ROOT, 'node_modules', NATIVE, 'package.json'), 'utf8'),
+    ) as { scripts: Record<string, string>; gypfile: boolean };
+    const names = [...Object.keys(scripts ?? {}), ...Object.keys(native.scripts)];
+    expect(names.filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
+    // Else npm would run a compiler, because there is a binding.gyp.
+    expect(native.gypfile).toBe(false);
   });
 
   test('says in one sentence that Node is too old, in words that an old Node can read', async () => {
@@ -223,6 +253,15 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
 /** The digests of what a package runs, its sources aside. */
 function digestsIn(folder: string): Readonly<Record<string, string>> {
   const files = globSync('{package.json,lib/**/*.js,prebuilds/**/*.node}', { cwd: folder });
+  return Object.fromEntries(
+    files.map((path) => [path, hash('sha256', readFileSync(join(folder, path)))]),
+  );
+}
+
+/** The digests of all files of a build but the maps, which name the folder that it is in. */
+function digestsOf(folder: string): Readonly<Record<string, string>> {
+  const files = globSync('**/*.{js,cjs,css,html,svg,md}', { cwd: folder });
+  expect(files.length).toBeGreaterThan(3);
   return Object.fromEntries(
     files.map((path) => [path, hash('sha256', readFileSync(join(folder, path)))]),
   );

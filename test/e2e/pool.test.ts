@@ -30,14 +30,19 @@ interface Gateway extends Registry {
   readonly directory: string;
 }
 
-function newDirectory(): string {
-  const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'gateway-secret'), `${SECRET}\n`, { mode: 0o600 });
-  return directory;
-}
-
-async function startGateway(databaseUrl: string, directory = newDirectory()): Promise<Gateway> {
-  const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL: databaseUrl };
+async function startGateway(
+  databaseUrl: string,
+  directory = temporaryDirectory(),
+): Promise<Gateway> {
+  // As a container has it, outside the data directory.
+  const file = join(temporaryDirectory(), 'pool-secret');
+  writeFileSync(file, `${SECRET}\n`);
+  const settings = {
+    PORT: '0',
+    DATA_DIR: directory,
+    DATABASE_URL: databaseUrl,
+    POOL_SECRET_FILE: file,
+  };
   const cli = startCli(settings);
   return { cli, directory, ...(await registryOf(cli, directory)) };
 }
@@ -134,7 +139,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
 
   test('the machines of a file are taken over once, with their histories and notes, while the gateway does not run', async () => {
     const url = await postgres.database();
-    const directory = newDirectory();
+    const directory = temporaryDirectory();
     const { store } = await openTestStore(join(directory, 'registry.db'));
     const there = storedProvider();
     const note = { name: 'Tower', note: '' };
@@ -148,7 +153,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
       document('note:prv_own', JSON.stringify(note)),
     );
     await store.close();
-    const settings = { DATA_DIR: directory, DATABASE_URL: url };
+    const settings = { DATA_DIR: directory, DATABASE_URL: url, POOL_SECRET: SECRET };
     const imported = await runCli(settings, 'pool', 'import', '--json');
     expect(imported).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(imported.stdout)).toEqual({ imported: 1, there: 0, loopback: 1 });

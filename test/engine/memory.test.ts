@@ -6,7 +6,7 @@ import { postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { soon } from '../support/two-hosts.ts';
 import { llamaServer } from './find-server.ts';
-import { startLlamaRouterProcess } from './llama-server.ts';
+import { startLlamaProcess, startLlamaRouterProcess } from './llama-server.ts';
 
 /*
  * The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
@@ -74,6 +74,8 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect(sumOf(memoryOfChildren(router.pid))).toBeLessThan(0.1 * sumOf(held));
     expect(await loadedIn(router.url)).toEqual([]);
 
+    // A heartbeat says so within a second; until then the machine itself refuses requests.
+    await soon(async () => expect(await host.status()).toBe('paused'));
     const meanwhile = await chat(host.url, askFor('alpha'));
     expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
     expect(await loadedIn(router.url)).toEqual([]);
@@ -119,5 +121,24 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     );
     expect(await loadedIn(router.url)).toEqual(['beta']);
     expect((await host.view()).owner.mode).toBe('on');
+  });
+
+  test('goes when nobody uses it, and the next request loads it again', async (context) => {
+    const { router, host, canLoad } = await startMachine({
+      SWITCHYARD_AGENT_IDLE_UNLOAD_MIN: '0.05',
+    });
+    if (!canLoad) context.skip('this llama-server cannot start its children');
+    await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
+    await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
+    await soon(async () => expect((await chat(host.url, askFor('alpha'))).upstream).toBe('local'));
+    expect(await loadedIn(router.url)).toEqual(['alpha']);
+  });
+
+  test('of a server for one model cannot be freed, and its owner is told how it could', async () => {
+    const llama = await startLlamaProcess(SERVER ?? '', TEXTS.alpha);
+    const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: llama.url } });
+    const { memory, owner } = viewIn(await host.order('agent/free', {}));
+    expect([owner.mode, memory.state, memory.toLoad]).toEqual(['paused', 'freed', []]);
+    expect(memory.problem).toMatch(/has no way to unload a model\. Start llama-server as a router/);
   });
 });

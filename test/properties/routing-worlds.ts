@@ -187,6 +187,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts, serving: 0, models: 0, load: null }),
     routed() {},
     nameOf: () => null,
+    joulesPerToken: () => null,
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
@@ -198,7 +199,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
+    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
   });
 
   function pickLocal() {

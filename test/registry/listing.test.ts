@@ -287,6 +287,7 @@ describe('targets', () => {
         gatewayToken: expect.stringMatching(/^[0-9a-f]{64}$/),
         models: ['qwen3-32b', 'llama-8b'],
         currentModel: 'qwen3-32b',
+        facts: null,
         ownedBy: null,
       },
     ]);

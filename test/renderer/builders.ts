@@ -194,6 +194,7 @@ export const APP: AppInfo = {
   version: '0.1.0',
   baseUrl: 'http://localhost:47900/v1',
   warmupEnabled: true,
+  command: 'switchyard',
 };
 
 interface SnapshotOver extends Partial<LiveSnapshot> {

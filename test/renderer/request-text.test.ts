@@ -205,6 +205,17 @@ describe('the tokens of a call', () => {
     expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
     expect(usageText(attempt())).toBe(null);
   });
+
+  test('say what was found in a cache, of a machine by its name', () => {
+    const found = { ...tokens, input: 41_900, cached: 41_200 };
+    const whole = { tokens: found, endMs: 2600 };
+    expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
+      '41,900 tokens in, 51 out · kept on tower: 41,200 of 41,900 tokens from its cache',
+    );
+    expect(usageText(attempt({ ...whole, fixedParts: ['cch'] }))).toBe(
+      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant',
+    );
+  });
 });
 
 const TOWER = 'prv_aaaa1111';

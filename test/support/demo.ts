@@ -26,8 +26,8 @@ const QUICK: DemoPace = { ...PACE, wordMs: 4 };
 export async function startDemo(pace = QUICK): Promise<RunningDemo> {
   const demo = await start({ port: '0', dataDirectory: temporaryDirectory() }, pace);
   onTestFinished(() => demo.stop());
-  const { link, baseUrl, faults } = demo;
-  return { link, baseUrl, type: (line) => runCommand(line, faults) };
+  const { link, baseUrl } = demo;
+  return { link, baseUrl, type: (line) => runCommand(line, demo) };
 }
 
 /** The demo as a process of its own, as a newcomer runs it. */
@@ -64,6 +64,8 @@ export async function startDemoProcess(): Promise<DemoProcess> {
   const seen = (pattern: RegExp, from: number) =>
     Promise.race([until(() => pattern.exec(output.slice(from))?.[1]), ended]);
   await seen(/Ctrl\+C (ends) it/, 0);
+  child.stdin.write('traffic off\n');
+  await seen(/(traffic is off)/, 0);
   return {
     link: await seen(/Dashboard +(\S+)/, 0),
     baseUrl: await seen(/Base URL +(\S+)/, 0),

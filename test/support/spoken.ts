@@ -8,6 +8,7 @@ import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedging.ts';
+import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
 import { route, type RouteResult } from '../../main/gateway/routing/route.ts';
 import { createWindows } from '../../main/gateway/routing/windows.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/protocols/chat-request.ts';
@@ -81,6 +82,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     },
     routed() {},
     nameOf: () => null,
+    joulesPerToken: () => null,
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
@@ -92,7 +94,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     }),
     usage: forgetfulStore('this test keeps nothing'),
     keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
+    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
   });
   const observer = monitor.logs.begin({
     id: 'r',
@@ -135,6 +137,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     windows: createWindows(clock),
     adjustments: createAdjustments(clock),
     noteDropped() {},
+    items: createItemMemory(1024 * 1024),
     pickLocal,
     identifyLocal: () => null,
     localUsed: () => {},

@@ -2,12 +2,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { chat, type Pending, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { send } from '../support/http.ts';
+import { postJson, send } from '../support/http.ts';
 import { askHedged, startScene, startTierScene, STREAM } from '../support/scene.ts';
 import {
   type Machine,
   machineAt,
   MODEL,
+  startEngine,
   startMachine,
   startTier,
   type Tier,
@@ -58,7 +59,7 @@ const reporting =
     return json(200, { ...completion('yes'), usage })(call);
   };
 
-const startThree = (settings = AUTO) =>
+const startThree = (settings: Readonly<Record<string, string>> = AUTO) =>
   startTierScene({ a: answers('yes'), b: answers('yes'), c: answers('yes') }, {}, settings);
 
 describe('a conversation', () => {
@@ -167,6 +168,20 @@ async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): 
   onTestFinished(() => void res.destroy());
   machine.script = script;
 }
+
+test('a prompt whose tokens are counted is in no cache', async () => {
+  const engine: Script = (call) =>
+    (call.path.endsWith('/count_tokens') ? json(200, { input_tokens: 5 }) : answers('yes'))(call);
+  const machines = [await startEngine('vllm', engine), await startEngine('vllm', engine)];
+  const tier = await startTier(machines, { ...AUTO, HEDGE: 'off', LOCAL_PROTOCOLS: 'native' });
+  const body = { model: MODEL, messages: [{ role: 'user', content: LONG }] };
+  await postJson(`${tier.url}/v1/messages/count_tokens`, body);
+  const [asked, other] = machines.toSorted((a, b) => b.calls.length - a.calls.length);
+  if (asked === undefined || other === undefined) throw new Error('no machines');
+  expect([asked.calls.length, other.calls.length]).toEqual([1, 0]);
+  await occupied(tier, asked, conversation('another'));
+  expect((await chat(tier.url, body)).headers['x-gateway-provider']).toBe(other.id);
+});
 
 describe('what a machine had in its cache', () => {
   const OFF = { ...AUTO, HEDGE: 'off' };

@@ -59,6 +59,9 @@ const BY_LIMITS = ['gateway_exhausted'] as const satisfies readonly Listed[];
 /** Produced by other endpoints than chat completions: test/wall/endpoint-models.test.ts, endpoint-support.test.ts. */
 const BY_ENDPOINTS = ['model_mismatch', 'unsupported'] as const satisfies readonly Listed[];
 
+/** Produced by two requests of the same length: test/wall/silent-cut.test.ts. */
+const BY_CUTS = ['truncated'] as const satisfies readonly Listed[];
+
 /** Reasons that nothing produces yet, and the work that will. */
 const LATER = {
   no_provider: 'the registry: local is configured, and no provider can serve',
@@ -68,7 +71,8 @@ const LATER = {
 
 test('every reason of the closed list has its place here, and no other has', () => {
   const single = [FAILURES, SKIPS, LATER].flatMap((reasons) => Object.keys(reasons));
-  const placed = [...single, ...BY_CIRCUITS, ...BY_RACES, ...BY_LIMITS, ...BY_ENDPOINTS];
+  const byMore = [BY_CIRCUITS, BY_RACES, BY_LIMITS, BY_ENDPOINTS, BY_CUTS];
+  const placed = [...single, ...byMore.flat()];
   expect(placed.toSorted()).toEqual([...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].toSorted());
   expect(placed).toSatisfy((reasons: string[]) => reasons.every(isFallbackReason));
 });

@@ -59,6 +59,8 @@ describe('an engine that cuts prompts', () => {
       reason: 'local=context_length',
     });
     expect(local.calls).toHaveLength(2);
+    const model = await fetch(`${url}/v1/models/qwen3:4b`);
+    expect(await model.json()).toMatchObject({ context_length: 4096 });
     expect(logged.filter(({ event }) => event === 'prompt_cut')).toHaveLength(2);
   });
 

@@ -3,7 +3,7 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
-import { comparable, endedInError, STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { comparable, endedInError, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
 import { counted } from '../support/report.ts';
 import { chatOnly } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
@@ -218,6 +218,46 @@ test('an item of a translated answer is found by its id in the next request', as
     { role: 'user', content: 'more' },
   ]);
 });
+
+test.each([
+  ['whole', false],
+  ['streamed', true],
+])(
+  'an item of a %s answer by an upstream with the protocol is found at one without it',
+  async (_name, stream) => {
+    const id = 'msg_67ccd2bf17f0819081ff3bb2cf6508e60bb6a6b452d3795b';
+    const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
+    const message = { type: 'message', id, role: 'assistant', status: 'completed', content };
+    const response = { id: 'resp_1', object: 'response', status: 'completed', output: [message] };
+    const a = await startUpstream(
+      stream
+        ? sse(
+            typed('response.output_text.delta', { delta: 'Hello.' }),
+            typed('response.completed', { response }),
+          )
+        : json(200, response),
+    );
+    const b = await startUpstream(answers('More.'));
+    const gateway = await startGateway({
+      ...at({ hosted_a: a.url, hosted_b: b.url }),
+      HOSTED_A_PROTOCOLS: 'native',
+      HOSTED_B_PROTOCOLS: 'chat',
+    });
+    const ask = (input: unknown) =>
+      startCall(`${gateway.url}/v1/responses`, { input, stream }).answer;
+    expect((await ask('hi')).upstream).toBe('hosted_a');
+    a.script = error(503);
+    const next = await ask([
+      { type: 'item_reference', id },
+      { role: 'user', content: 'more' },
+    ]);
+    expect([next.status, next.upstream]).toEqual([200, 'hosted_b']);
+    expect(b.calls[0]?.json['messages']).toEqual([
+      { role: 'assistant', content: 'Hello.' },
+      { role: 'user', content: 'more' },
+    ]);
+  },
+);
 
 test('llama.cpp is asked for responses as chat completions and for messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;

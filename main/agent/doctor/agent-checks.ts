@@ -212,7 +212,7 @@ function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): st
   if (answer.status === 401 || answer.status === 403)
     return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
   if (answer.status === 503)
-    return 'Paused, draining or loading: the answer says which. Wait, or resume this machine.';
+    return 'Paused, freed, draining or loading: the answer says which. Wait, or resume this machine ("switchyard resume").';
   return 'Check the log of the engine: its answer is not in the OpenAI format.';
 }
 

@@ -18,7 +18,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
-import { windowRemedy } from './window.ts';
+import { type CutWindow, windowRemedy } from './window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {
@@ -27,6 +27,8 @@ interface DoctorDeps extends ProbeEdges {
   /** Started and stopped by the caller. */
   readonly telemetry: TelemetryWatch;
   readonly gateway: GatewayVerdict | null;
+  /** What the gateway of this process has seen; left out where none runs. */
+  readonly cuts?: readonly CutWindow[];
 }
 
 /** The state of an agent that has served nothing; the checks do not depend on it. */
@@ -41,6 +43,7 @@ const UNUSED: AgentState = {
   agentVersion: '',
   agentUrl: '',
   uptimeS: 0,
+  energy: undefined,
 };
 
 /**
@@ -51,7 +54,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const { agent, telemetry, clock } = deps;
   const nonce = newSecret();
   const [search, ownAgent, reading] = await Promise.all([
-    findEngine(deps.engines, deps),
+    findEngine(deps.engines, deps, deps.cuts),
     checkAgent(agent, nonce, deps),
     firstReading(telemetry, clock),
   ]);
@@ -98,7 +101,11 @@ interface EngineSearchResult {
 }
 
 /** Tries every address at which an engine may listen, once. */
-async function findEngine(search: EngineSearch, edges: AskEdges): Promise<EngineSearchResult> {
+async function findEngine(
+  search: EngineSearch,
+  edges: AskEdges,
+  cuts: readonly CutWindow[] = [],
+): Promise<EngineSearchResult> {
   const { pinned, ownPorts, ports = ENGINE_PORTS, fault = null } = search;
   if (fault !== null) return { engine: null, entry: unusable(fault) };
   const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
@@ -129,7 +136,7 @@ async function findEngine(search: EngineSearch, edges: AskEdges): Promise<Engine
       passed: view !== null,
       tried: `looking for an engine at ${where}`,
       output: shown(output === '' ? 'nothing answers' : output),
-      remedy: view === null ? remedyFor(pinned, silent.length > 0) : windowRemedy(view),
+      remedy: view === null ? remedyFor(pinned, silent.length > 0) : windowRemedy(view, cuts),
     },
   };
 }

@@ -26,7 +26,7 @@ export type OrderResult =
   | Told
   | {
       readonly kind: 'refused';
-      readonly code: 'freed' | 'busy' | 'model_not_found';
+      readonly code: 'freed' | 'requests_running' | 'model_not_found';
       readonly message: string;
     };
 

@@ -168,7 +168,7 @@ const FREED: OrderResult = {
 
 const BUSY: OrderResult = {
   kind: 'refused',
-  code: 'busy',
+  code: 'requests_running',
   message: `Requests still run on this machine after ${ORDER_WAIT_MS / 1000} s, and nothing is loaded or unloaded under them; try again later.`,
 };
 

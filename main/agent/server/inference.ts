@@ -18,10 +18,14 @@ interface InferenceDeps extends ForwardEdges {
   /** Limit of concurrent requests; more are answered with `busy`. */
   readonly maxInFlight: number;
   readonly counters: Counters;
+  /** A request for a model begins; its result is called at the end, with the tokens that it generated. */
+  readonly energyBegan: (model: string | null) => (tokens: number) => void;
   /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
   /** Called when the engine sends an incomplete response, or none for some seconds. */
   readonly onTrouble: () => void;
+  /** The engine begins to answer a request for that model. */
+  readonly onAnswer: (model: string | null) => void;
   /** The engine accepts connections but does not answer. */
   readonly isStuck: () => boolean;
 }
@@ -86,12 +90,14 @@ export function createInference(deps: InferenceDeps) {
     const model = requestedModel(bytes);
     if (model !== null) counters.asked(model);
     const waiting = unanswered.add();
+    const energyEnded = deps.energyBegan(model);
     const end = await forward(
       {
         request: requestTo(engine, { method: 'POST', path, body: bytes }, req),
         silenceMs: SILENCE_MS,
         meterFor(status, headers) {
           waiting.answered();
+          deps.onAnswer(model);
           return meterFor(path, status, headers);
         },
         signal: AbortSignal.any([signal, waiting.signal]),
@@ -102,7 +108,9 @@ export function createInference(deps: InferenceDeps) {
     );
     waiting.answered();
     if (end.kind === 'broken') deps.onTrouble();
-    if (end.kind === 'served' && end.status < 300) counters.served(end.meter.count());
+    const count = end.kind === 'served' && end.status < 300 ? end.meter.count() : null;
+    if (count !== null) counters.served(count);
+    energyEnded(count?.tokens ?? 0);
   }
 
   return {

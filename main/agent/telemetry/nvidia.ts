@@ -13,7 +13,7 @@ import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
 /** WSL and some container images install it outside the search path. */
-const COMMANDS = [
+export const NVIDIA_SMI: readonly string[] = [
   TOOL,
   '/usr/lib/wsl/lib/nvidia-smi',
   '/usr/bin/nvidia-smi',
@@ -82,7 +82,7 @@ export function createNvidiaCollector(
   ): Promise<Poll> {
     const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
     const args = [query, '--format=csv,noheader,nounits'];
-    const result = await runFirst(COMMANDS, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
+    const result = await runFirst(NVIDIA_SMI, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
     if (result.kind === 'missing') return { kind: 'absent' };
     if (result.kind === 'failed' && isTooNew(result.detail) && fields !== BASIC_FIELDS) {
       fields = BASIC_FIELDS;

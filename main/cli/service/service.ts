@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import { homeDirectory } from '../../platform/files.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from '../command.ts';
+import { type Installation, thisInstallation } from '../installation.ts';
 import { logDirectory } from '../logs.ts';
 import { findRunning } from '../running-app.ts';
 import { withProgress } from '../terminal.ts';
@@ -23,7 +24,8 @@ export async function service(input: Input): Promise<CommandOutcome> {
   if (isSystem && process.platform !== 'linux') {
     return failed('"--system" is for systemd; here a service always belongs to its user.');
   }
-  const program = thisProgram(input);
+  const installation = thisInstallation(input.env);
+  const program = programOf(installation, input);
   const chosen = isSystem ? systemService(program) : serviceOfUser(program, input);
   if (options['print'] === true) {
     return answer({ file: chosen.file, text: chosen.text }, chosen.text);
@@ -31,7 +33,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
   const hidden = isSystem ? hiddenPath(program) : null;
   switch (words[0]) {
     case 'install':
-      return hidden === null ? install(chosen, input) : failed(hiddenMessage(hidden));
+      return hidden === null ? install(chosen, input, installation) : failed(hiddenMessage(hidden));
     case 'remove':
       return remove(chosen);
     default:
@@ -42,8 +44,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
 const hiddenMessage = (path: string) =>
   `A system service runs as its own user, which cannot read ${path}: install Node and Switchyard for all users, for example under /usr/local, or leave out "--system".`;
 
-function thisProgram({ env, dataDirectory }: Input): Program {
-  const script = realpathSync(process.argv[1] ?? '');
+function programOf({ script }: Installation, { env, dataDirectory }: Input): Program {
   const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
   const command = [process.execPath, script, 'start'] as const;
   return { command, dataDirectory: isChosen ? dataDirectory : null };
@@ -64,11 +65,19 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
   }
 }
 
-async function install(chosen: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
+async function install(
+  chosen: Service,
+  { env, dataDirectory }: Input,
+  installation: Installation,
+): Promise<CommandOutcome> {
   const { file, text, encoding, notes } = chosen;
   if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
+  if (installation.kind === 'cached') {
+    const why = await withProgress('Installing Switchyard', installation.install());
+    if (why !== null) return failed(`npm could not install Switchyard: ${why}`);
+  }
   // Otherwise the process of an earlier installation would keep running, or block the new one.
   if (existsSync(file)) await runAll(chosen.replaces);
   await mkdir(dirname(file), { recursive: true });
@@ -123,7 +132,7 @@ async function remove(chosen: Service): Promise<CommandOutcome> {
 
 /** Removes the user's service if it runs this program; null if there is none. */
 export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
-  const program = thisProgram(input);
+  const program = programOf(thisInstallation(input.env), input);
   const own = serviceOfUser(program, input);
   const [, script = ''] = program.command;
   const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);

@@ -23,6 +23,7 @@ import type { RequestReader } from '../monitoring/monitor.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
+import type { Windows } from '../routing/windows.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
@@ -38,6 +39,7 @@ interface AppDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly catalogue: ModelCatalogue;
+  readonly windows: Pick<Windows, 'windowAt'>;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
   readonly traffic: TrafficCounts;
@@ -51,26 +53,31 @@ interface AppDeps {
   readonly nameOf: (id: string) => string | null;
   /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
-  readonly app: () => { readonly version: string };
+  readonly app: () => { readonly version: string; readonly command: string };
   readonly feed: LiveFeed;
   readonly sightings: Pick<Sightings, 'look'>;
   readonly sessions: Sessions;
+  readonly isDemo: boolean;
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
 }
 
-const BAD_CODE: GatewayError = {
-  status: 401,
-  code: 'invalid_code',
-  message:
-    'This link has already been used or is over 10 minutes old; run "switchyard open" for a new one.',
-};
+function badCode(command: string): GatewayError {
+  const message = `This link has already been used or is over 10 minutes old; run "${command} open" for a new one.`;
+  return { status: 401, code: 'invalid_code', message };
+}
 
 export function appHandlers(deps: AppDeps) {
   const { config, pickLocal, remotes, catalogue, status, feed, sessions } = deps;
   const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
   const models = () =>
-    modelList({ config: config(), local: pickLocal(), remotes: remotes(), listedBy });
+    modelList({
+      config: config(),
+      local: pickLocal(),
+      remotes: remotes(),
+      listedBy,
+      windowAt: deps.windows.windowAt,
+    });
   return {
     models: (_req: Request, res: Response) => {
       sendJson(res, 200, models());
@@ -116,11 +123,11 @@ export function appHandlers(deps: AppDeps) {
       const { ok } = status('0');
       sendJson(res, ok ? 200 : 503, { status: ok ? 'ready' : 'no upstream can serve now' });
     },
-    redeemCode: (req: Request, res: Response) => {
+    redeemCode: async (req: Request, res: Response) => {
       const body = req.body as { readonly code?: unknown } | undefined;
-      const token = typeof body?.code === 'string' ? sessions.redeem(body.code) : null;
-      if (token === null) sendError(res, BAD_CODE);
-      else sendJson(res, 200, { token });
+      const token = typeof body?.code === 'string' ? await sessions.redeem(body.code) : null;
+      if (token === null) sendError(res, badCode(deps.app().command));
+      else sendJson(res, 200, { token, keep: deps.isDemo ? 'browser' : 'tab' });
     },
     newLink: (_req: Request, res: Response) => sendJson(res, 200, { link: deps.controlLink() }),
   };

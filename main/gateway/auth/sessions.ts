@@ -8,7 +8,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 interface Credential {
   readonly digest: Buffer;
-  /** In clock ticks. */
+  /** Milliseconds since the epoch: a session outlives the process. */
   readonly until: number;
 }
 
@@ -17,34 +17,66 @@ const SESSION_MS = 7 * 86_400_000;
 /** Limit for codes and for sessions each; beyond it, the oldest is removed. */
 const MAX_CREDENTIALS = 100;
 
-/** Sessions are kept in memory: they end with the process, or after a week. */
-export function createSessions(clock: Clock) {
+const sessionsSchema = z.strictObject({
+  version: z.literal(1),
+  sessions: z.array(z.strictObject({ digest: z.string().length(64), until: z.int() })),
+});
+
+interface SessionsOptions {
+  /** A code works as often as it is used, for as long as the process runs: for the demo, which nobody has to guard. */
+  readonly reusesCodes: boolean;
+}
+
+/** Sessions end after a week, and outlive the process: only their digests are on disk. Codes are kept in memory. */
+export function createSessions(
+  clock: Clock,
+  keep: (save: () => unknown) => StateFile,
+  { reusesCodes }: SessionsOptions = { reusesCodes: false },
+) {
   const codes: Credential[] = [];
-  const sessions: Credential[] = [];
+  const valid = (credentials: readonly Credential[]) =>
+    credentials.filter(({ until }) => clock.now() < until);
+  const digests = (credentials: readonly Credential[]) =>
+    valid(credentials).map(({ digest }) => digest);
+  const file = keep(() => ({
+    version: 1,
+    sessions: valid(sessions).map(({ digest, until }) => ({
+      digest: digest.toString('hex'),
+      until,
+    })),
+  }));
+  const sessions: Credential[] = readSessions(file.load(), clock.now());
 
   function issue(credentials: Credential[], lifetimeMs: number): string {
     const secret = newSecret();
-    credentials.push({ digest: digestOf(secret), until: clock.ticks() + lifetimeMs });
+    credentials.push({ digest: digestOf(secret), until: clock.now() + lifetimeMs });
     if (credentials.length > MAX_CREDENTIALS) credentials.shift();
     return secret;
   }
-  const valid = (credentials: readonly Credential[]) =>
-    credentials.filter(({ until }) => clock.ticks() < until).map(({ digest }) => digest);
 
   return {
-    newCode: () => issue(codes, CODE_MS),
-    /** A session token; null if the code is unknown, used or expired. */
-    redeem(code: string) {
-      if (!isOneOf(code, valid(codes))) return null;
+    newCode: () => issue(codes, reusesCodes ? SESSION_MS : CODE_MS),
+    /** A session token, once it is on disk; null if the code is unknown, used or expired. */
+    async redeem(code: string): Promise<string | null> {
+      if (!isOneOf(code, digests(codes))) return null;
       const used = digestOf(code);
-      codes.splice(
-        codes.findIndex(({ digest }) => digest.equals(used)),
-        1,
-      );
-      return issue(sessions, SESSION_MS);
+      const at = codes.findIndex(({ digest }) => digest.equals(used));
+      if (!reusesCodes) codes.splice(at, 1);
+      const token = issue(sessions, SESSION_MS);
+      file.changed();
+      await file.flush();
+      return token;
     },
-    isSession: (token: string) => isSecretShaped(token) && isOneOf(token, valid(sessions)),
+    isSession: (token: string) => isSecretShaped(token) && isOneOf(token, digests(sessions)),
   };
+}
+
+/** None lasts longer than a new one, whatever the clock was when it was saved. */
+function readSessions(saved: unknown, now: number): Credential[] {
+  const known = sessionsSchema.safeParse(saved).data?.sessions ?? [];
+  return known.slice(-MAX_CREDENTIALS).map(({ digest, until }) => {
+    return { digest: Buffer.from(digest, 'hex'), until: Math.min(until, now + SESSION_MS) };
+  });
 }
 
 /** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */

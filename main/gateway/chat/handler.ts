@@ -42,8 +42,8 @@ import { isoTime } from '../../platform/dates.ts';
 
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
-  readonly bodies: BodyBudget;
   readonly items: ItemMemory;
+  readonly bodies: BodyBudget;
   readonly noteDropped: NoteDropped;
   readonly admission: Admission;
   readonly config: () => Config;
@@ -128,9 +128,10 @@ async function answer(
   const { authorization, keyName: key } = caller.identity;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
-  const snapshot = { config, remotes: deps.remotesIn(config), epoch: deps.circuits.epoch() };
+  const remotes = deps.remotesIn(config);
+  const epoch = deps.circuits.epoch();
   const request = withoutAlias(read.request, config.routing.modelAliases, (name) =>
-    isOwnModel(name, snapshot.remotes, deps.pickLocal()),
+    isOwnModel(name, remotes, deps.pickLocal()),
   );
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
@@ -148,16 +149,27 @@ async function answer(
     sendError(res, limitReached(reached, deps.clock.now()), headers);
     return;
   }
-  const asked = { id, model: read.request.model, caller: from, key };
-  const accepted = {
-    ...asked,
-    request,
-    headers: req.headers,
-    authorization,
-    chatForm,
-    volatileParts,
+  const { headers } = req;
+  const observer = deps.observe({
+    id,
+    model: read.request.model,
+    stream: request.stream,
+    caller: from,
+    key,
+    upstreamPath: request.endpoint.upstreamPath,
+    headers,
+  });
+  const asked = { request, headers, authorization, chatForm, volatileParts };
+  const call = callOf(asked, config, deps);
+  const context: RoutedRequest = {
+    call,
+    config,
+    remotes,
+    epoch,
+    signal: gone,
+    reserveCopy,
+    observer,
   };
-  const context = contextOf(accepted, { ...snapshot, signal: gone, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
@@ -177,34 +189,20 @@ function formOf(
   return reserveCopy() ? chatFormInTurns(request, facts) : 'no_room';
 }
 
-function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend' | 'translator' | 'native' | 'chain' | 'prefix'> &
-    Omit<Asked, 'stream'>,
-  given: Pick<RoutedRequest, 'config' | 'remotes' | 'epoch' | 'signal' | 'reserveCopy'>,
-  deps: ChatDeps,
-): RoutedRequest {
-  const { id, request, headers, authorization, chatForm, model, caller, key } = accepted;
-  const { volatileParts } = accepted;
-  const zeroSpend = given.config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const { upstreamPath } = request.endpoint;
-  const asked = { id, model, stream: request.stream, caller, key };
-  const observer = deps.observe({ ...asked, upstreamPath, headers });
+function callOf(
+  asked: Pick<ChatCall, 'request' | 'headers' | 'authorization' | 'chatForm' | 'volatileParts'>,
+  { routing }: Config,
+  { items }: ChatDeps,
+): ChatCall {
+  const { request, headers, volatileParts } = asked;
   let chain: PromptChain | null = null;
   return {
-    call: {
-      request,
-      headers,
-      authorization,
-      zeroSpend,
-      chatForm,
-      native: nativeForm(request, deps.items, volatileParts),
-      volatileParts,
-      translator: null,
-      chain: () => (chain ??= chainOf(request, headers)),
-      prefix: null,
-    },
-    ...given,
-    observer,
+    ...asked,
+    zeroSpend: routing.forceZero || headers['x-gateway-force-zero'] === '1',
+    native: nativeForm(request, items, volatileParts),
+    translator: null,
+    chain: () => (chain ??= chainOf(request, headers)),
+    prefix: null,
   };
 }
 

@@ -57,6 +57,8 @@ interface RelayPlan extends FlowPlan {
   readonly meter: UsageMeter;
   /** Called with the number of events sent, and when data last came, in clock ticks. */
   readonly onEvents: (count: number, cameAt: number) => void;
+  /** Called with the last event of a stream in which it has the whole answer; null: nobody wants it. */
+  readonly onLast: ((event: Buffer) => void) | null;
   /** Collects the bytes sent; null if the answer could not be resumed. */
   readonly sent: SentBytes | null;
   /** Turns events into the caller's; null if they are in its protocol. */
@@ -286,6 +288,7 @@ class Relay implements ResponseListener {
       case 'going':
         break;
       case 'done':
+        if (sight.last !== null) this.#plan.onLast?.(sight.last);
         drain(this.#exchange, this.#plan.clock);
         this.#exchange.resume();
         this.#complete(null);

@@ -20,7 +20,7 @@ import { droppedHeader, type NoteDropped } from './dropped-fields.ts';
 import { finalResponse } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { record, relayToEnd } from './stream.ts';
+import { keepItems, record, relayToEnd } from './stream.ts';
 
 export interface AnswerContext {
   /** Headers of every response to this request. */
@@ -146,6 +146,7 @@ function sendAnswer(
   { base, context, deps }: AnswerContext,
 ): Promise<void> {
   const { call, seen } = answer;
+  const { endpoint } = call;
   const reason = fallbackReason(outcomes, { kind: 'answer' });
   const dropped = call.translator?.dropped;
   const headers = {
@@ -159,6 +160,8 @@ function sendAnswer(
   if (seen.kind === 'answer') {
     context.observer.answering(head);
     sendWhole(seen, answer, res, { headers, context });
+    if (call.translator === null && endpoint.itemsOf !== undefined)
+      keepItems(seen.body.toString('utf8'), call.request, endpoint, deps);
     return Promise.resolve();
   }
   if (seen.kind === 'bytes') {
@@ -166,7 +169,7 @@ function sendAnswer(
     const sent = sendBytes(seen, answer, walk, res, { headers, context, deps });
     return endedWith(sent, context);
   }
-  const format = call.endpoint.answer.stream;
+  const format = endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
   res.writeHead(200, { ...headers, ...own });

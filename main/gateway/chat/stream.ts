@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
 import { isRemoved } from '../circuits/circuits.ts';
 import type { Attempt } from '../routing/attempt.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import type { Turn } from '../routing/step.ts';
@@ -14,7 +15,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import { smallValueOf } from '../protocols/json-members.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
-import { createFramer } from '../protocols/sse.ts';
+import { createFramer, dataOf } from '../protocols/sse.ts';
 import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
 import {
@@ -101,6 +102,10 @@ function relayStream(
       relayedEvents += count;
       observer.relayed(count, cameAt);
     },
+    onLast:
+      endpoint.itemsOf === undefined
+        ? null
+        : (event) => keepItems(dataOf(event), request, endpoint, deps),
     sent,
     splice,
   });
@@ -111,6 +116,17 @@ function relayStream(
     return tokensOfPart({ told, output: relayedEvents }, { endpoint, promptBytes });
   };
   return recorded(relayed, attempt, { used, endpoint, context, deps });
+}
+
+/** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
+export function keepItems(
+  json: string | null,
+  { bytes, members }: ChatRequest,
+  { itemsOf }: ApiEndpoint,
+  { items }: Pick<ResumeDeps, 'items'>,
+): void {
+  if (itemsOf === undefined || json === null) return;
+  if (smallValueOf(bytes, members, 'store') !== false) items.keep(itemsOf(parseJson(json)));
 }
 
 async function recorded(

@@ -165,7 +165,7 @@ function keyFamilies({ byKey }: TrafficView): Family[] {
   ];
 }
 
-function tokenFamilies({ upstreams }: TrafficView): Family[] {
+function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
   const each = (of: (at: UpstreamTraffic) => number) =>
     UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
   return [
@@ -181,6 +181,14 @@ function tokenFamilies({ upstreams }: TrafficView): Family[] {
       'switchyard_cached_tokens_total',
       'Input tokens that upstreams had in their caches.',
       each(({ cachedTokens }) => cachedTokens),
+    ),
+    counter(
+      'switchyard_prompt_tokens_total',
+      'Input tokens by upstream and machine: found in its cache, or read.',
+      prompts.flatMap(({ upstream, provider, reused, read }): Point[] => [
+        [{ upstream, provider, cache: 'reused' }, reused],
+        [{ upstream, provider, cache: 'read' }, read],
+      ]),
     ),
     counter(
       'switchyard_estimated_tokens_total',
@@ -374,8 +382,18 @@ function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
     counter('switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
     counter(
       'switchyard_saved_total',
-      `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
+      `What the tokens of the local tier would have cost, before electricity, ${IN_CURRENCY}.`,
       traffic.savedNano / UNIT_NANO,
+    ),
+    counter(
+      'switchyard_energy_joules_total',
+      "What GPUs have taken for the local tier's tokens, without what they take when idle, as far as it is known.",
+      traffic.energyMj / 1000,
+    ),
+    counter(
+      'switchyard_energy_cost_total',
+      `What the electricity of the local tier's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
+      traffic.energyNano / UNIT_NANO,
     ),
     eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
     eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),

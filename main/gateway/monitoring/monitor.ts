@@ -22,6 +22,7 @@ import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/limits.ts';
 import { pageOf } from '../usage/queries.ts';
+import type { JoulesPerToken } from '../usage/electricity.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createOutcomes, createStats } from './counters.ts';
@@ -48,6 +49,7 @@ interface MonitorDeps {
   readonly absence: () => NoProviderCause | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  readonly joulesPerToken: JoulesPerToken;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
@@ -170,14 +172,20 @@ export function createMonitor(deps: MonitorDeps) {
 
 /** Usage and spending, and the limits that apply to them. */
 function createCounting(
-  { clock, config, log, keys, usage: store }: MonitorDeps,
+  { clock, config, log, keys, joulesPerToken, usage: store }: MonitorDeps,
   changed: () => void,
 ) {
   const { before } = store;
   const budgets = createBudgets(before.spent, { clock, config, log, changed });
   const limitsOf = (key: string) => keys.limitsOf(key);
   const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
-  const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
+  const usage = createUsageRecorder(store, {
+    clock,
+    config,
+    budgets,
+    keyLimits,
+    joulesPerToken,
+  });
   return { budgets, keyLimits, usage };
 }
 

@@ -28,6 +28,16 @@ export interface UpstreamTraffic {
 
 export type TrafficView = ReturnType<TrafficCounts['view']>;
 
+/** Tokens of the prompts that one upstream, or a machine of the local pool, was sent. */
+export interface PromptTokens {
+  readonly upstream: UpstreamId;
+  /** Empty for an upstream without machines. */
+  readonly provider: string;
+  /** Found in a cache. */
+  reused: number;
+  read: number;
+}
+
 export interface KeyTraffic {
   readonly requests: number;
   readonly inputTokens: number;
@@ -37,6 +47,8 @@ export interface KeyTraffic {
 /** Further names are counted as one, because each is a series of the metrics. */
 const MAX_KEY_NAMES = 200;
 const OTHER_KEYS = 'others';
+/** As for keys. */
+const MAX_MACHINES = 200;
 
 /** Present from the start: `increase` misses the first count of a new series, and the second reason raises an alert. */
 const INITIAL_REASONS = ['none', 'gateway_exhausted'];
@@ -61,16 +73,20 @@ export function createTraffic() {
   }));
   const byEndpoint = new Map<string, number>();
   const byKey = new Map<string, KeyTraffic>();
-  let [fallbacks, hedgesWon, hedgesLost, resumes, savedNano] = [0, 0, 0, 0, 0];
+  const byMachine = new Map<string, PromptTokens>();
+  let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
+  let [savedNano, energyMj, energyNano] = [0, 0, 0];
 
   return {
     callEnded(
-      { upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }: EndedCall,
+      { upstream, provider, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }: EndedCall,
       money: CallMoney,
     ) {
       const at = upstreams[upstream];
       at.spentNano += money.spentNano;
       savedNano += money.savedNano;
+      energyMj += money.energyMj;
+      energyNano += money.energyNano;
       increment(at.attempts, reason ?? 'none');
       if (cause === 'resume' && hasAnswered) resumes += 1;
       if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
@@ -80,6 +96,9 @@ export function createTraffic() {
       at.inputTokens += tokens.input;
       at.outputTokens += tokens.output;
       at.cachedTokens += tokens.cached;
+      const prompts = promptTokensAt(byMachine, upstream, provider);
+      prompts.reused += tokens.cached;
+      prompts.read += tokens.input - tokens.cached;
       if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
       // The first token has its own histogram.
       if (firstTokenMs !== null && tokens.output > 1)
@@ -104,10 +123,14 @@ export function createTraffic() {
       resumes,
       /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
+      /** What their electricity was and cost, as far as it is known. */
+      energyMj,
+      energyNano,
       upstreams,
       byEndpoint,
       /** By name of the key. */
       byKey,
+      prompts: [...byMachine.values()],
     }),
   };
 }
@@ -118,6 +141,21 @@ function byOutcome<T>(make: () => T): Record<RequestOutcome, T> {
 
 function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function promptTokensAt(
+  counts: Map<string, PromptTokens>,
+  upstream: UpstreamId,
+  machine: string | null,
+): PromptTokens {
+  const isFull = counts.size >= MAX_MACHINES && !counts.has(machine ?? upstream);
+  const id = isFull && machine !== null ? OTHER_KEYS : (machine ?? upstream);
+  const known = counts.get(id);
+  if (known !== undefined) return known;
+  const provider = machine === null ? '' : id;
+  const begun = { upstream, provider, reused: 0, read: 0 };
+  counts.set(id, begun);
+  return begun;
 }
 
 function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens | null): void {

@@ -1,5 +1,5 @@
 import type { HttpError } from '../../platform/http/responses.ts';
-import type { ItemSource } from './responses/item-memory.ts';
+import type { ItemSource, KeptItem } from './responses/item-memory.ts';
 import type { TokenCount } from './messages/count-tokens.ts';
 import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
@@ -49,6 +49,8 @@ export interface ApiEndpoint {
     bytes: Buffer,
     facts: { readonly items: ItemSource | null; readonly isLocal: boolean },
   ) => Buffer;
+  /** The items of a whole answer, or of the last event of a stream, to which later requests may refer. */
+  readonly itemsOf?: (answer: unknown) => readonly KeptItem[];
   /** Answers in place of upstreams that lack the endpoint. */
   readonly estimate?: (body: unknown) => TokenCount;
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */

@@ -8,7 +8,10 @@ import { type Member, smallValueOf } from './json-members.ts';
  * cache is the longest one that both have. Only hashes are kept, of the bytes as they came.
  */
 export interface PromptChain {
-  /** Shortest first: of the model, the tools and the system prompt, then up to the end of each message. */
+  /**
+   * Shortest first: of the model, the tools and the system prompt, then up to the end of each message, of a long
+   * conversation the last ones.
+   */
   readonly keys: readonly number[];
   /** The length of each of those prefixes, in bytes. */
   readonly lengths: readonly number[];
@@ -55,6 +58,9 @@ const HEAD: ReadonlySet<string> = new Set([
 ]);
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'input', 'prompt']);
 
+/** Of a conversation; an edit further back finds the system prompt alone. */
+const MAX_MESSAGES = 63;
+
 /** Of a prompt that is one text, which has no messages. */
 const TEXT_PIECE_BYTES = 4096;
 
@@ -71,22 +77,21 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
     keys.push(hash.key());
     lengths.push(hash.length());
   }
-  let { start } = messages;
-  let isHead = true;
   const ends = endsOf(messages);
-  for (const [index, end] of ends.entries()) {
-    const isSystem = isHead && isSystemMessage(bytes, start, end);
-    if (isHead && !isSystem) {
-      link();
-      isHead = false;
-    }
-    const mark = index < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, start, end);
-    hash.add(start, mark?.start ?? end);
+  const startOf = (at: number) => ends[at - 1] ?? messages.start;
+  const first = ends.findIndex((end, at) => !isSystemMessage(bytes, startOf(at), end));
+  const begun = first === -1 ? ends.length : first;
+  hash.add(messages.start, startOf(begun));
+  link();
+  const told = Math.max(begun, ends.length - MAX_MESSAGES);
+  hash.add(startOf(begun), startOf(told));
+  for (const [index, end] of ends.slice(told).entries()) {
+    const at = told + index;
+    const mark = at < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, startOf(at), end);
+    hash.add(startOf(at), mark?.start ?? end);
     if (mark !== null) hash.add(mark.end, end);
-    if (!isHead) link();
-    start = end;
+    link();
   }
-  if (isHead) link();
   const session = sessionOf(body, headers);
   const head = keys[0] ?? 0;
   return {

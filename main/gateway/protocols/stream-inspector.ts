@@ -22,7 +22,8 @@ import { type ChunkFrame, frameAround, TEXT_NAMES, textEndIn, valueAt } from './
 export type Sight =
   | { readonly kind: 'going' }
   /** The answer is whole: its last event is among those taken. */
-  | { readonly kind: 'done' }
+  /** `last`: the event with the whole answer, of protocols that have one. */
+  | { readonly kind: 'done'; readonly last: Buffer | null }
   /** `[DONE]`, which is not among the events taken, without a finish reason for each choice. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'error'; readonly error: UpstreamError };
@@ -199,7 +200,7 @@ const failed = (error: UpstreamError): SeenEvent => ({
   sight: { kind: 'error', error },
 });
 const DROPPED: SeenEvent = { event: null, sight: GOING };
-const DONE_SEEN: Sight = { kind: 'done' };
+const DONE_SEEN: Sight = { kind: 'done', last: null };
 const UNFINISHED_SEEN: SeenEvent = { event: null, sight: { kind: 'unfinished' } };
 
 /** llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109). */

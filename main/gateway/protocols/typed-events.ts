@@ -32,7 +32,7 @@ export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
       if (type !== null && ends.has(type)) {
         return failures.has(type)
           ? { frames: first(frames, index), sight: { kind: 'error', error: errorOf(event) } }
-          : { frames: first(frames, index + 1), sight: { kind: 'done' } };
+          : { frames: first(frames, index + 1), sight: { kind: 'done', last: event } };
       }
       start = end;
     }

@@ -120,8 +120,9 @@ function chainFor(
   targets: readonly LocalTarget[],
 ): PromptChain | null {
   const isChoice = targets.length > 1 && config.routing.affinity === 'auto';
-  // Vectors and the like are computed anew each time.
-  return isChoice && !call.request.endpoint.keepsModel ? call.chain() : null;
+  const { keepsModel: isForVectors, answer } = call.request.endpoint;
+  // Vectors are computed anew each time, and a prompt whose tokens are counted is not read.
+  return isChoice && !isForVectors && answer.stream !== null ? call.chain() : null;
 }
 
 function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {

@@ -22,7 +22,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-interface PoolRequest {
+export interface PoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -34,7 +34,8 @@ interface PoolRequest {
 export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
-    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '');
+    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
+    loadingUnderRequest(target, request, deps);
   const prefixAt = (target: LocalTarget) =>
     chain === null ? null : deps.prefixes.at(circuitIdOf(target), chain);
 
@@ -65,7 +66,28 @@ export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingD
   };
 }
 
-/** At most three admitted machines in the order of the calls: those with the requested model first, then others with their own. */
+/** It is admitted again as soon as its requests have ended. */
+const UNTIL_IT_IS_IDLE: Excluded = { kind: 'excluded', reason: 'busy', waitMs: 0, backAtTicks: 0 };
+
+/**
+ * A machine on which the request would load a model while another one runs: that may throw out the model that is
+ * answering. Embedders and rerankers are small, and no other upstream may stand in for them.
+ */
+function loadingUnderRequest(
+  target: LocalTarget,
+  request: ChatRequest,
+  { inFlightAt }: BalancingDeps,
+): Excluded | null {
+  if (request.endpoint.keepsModel || inFlightAt(circuitIdOf(target)) === 0) return null;
+  const model = modelAt(target, request);
+  const isUnloaded = target.facts?.find(({ id }) => id === model)?.loaded === false;
+  return isUnloaded ? UNTIL_IT_IS_IDLE : null;
+}
+
+/**
+ * At most three admitted machines in the order of the calls: those that have the requested model in memory, those that
+ * have it on disk, then others with their own.
+ */
 function preferred(
   targets: Targets,
   asked: PoolRequest,
@@ -73,11 +95,14 @@ function preferred(
   deps: BalancingDeps,
 ): LocalTarget[] {
   const admits = (target: LocalTarget) => exclusionOf(target) === null;
-  const first = balanced(offering(targets, asked.request.model), admits, asked, deps);
-  if (first.length >= MAX_TRIES) return first.slice(0, MAX_TRIES);
-  const chosen: ReadonlySet<LocalTarget> = new Set(first);
+  const { loaded, all } = offering(targets, asked.request.model);
+  const chosen = new Set<LocalTarget>();
   const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
-  return [...first, ...balanced(targets, isOther, asked, deps)].slice(0, MAX_TRIES);
+  for (const group of [loaded, all, targets]) {
+    if (chosen.size >= MAX_TRIES) break;
+    for (const target of balanced(group, isOther, asked, deps)) chosen.add(target);
+  }
+  return [...chosen].slice(0, MAX_TRIES);
 }
 
 function balanced(
@@ -170,8 +195,16 @@ export function* shuffled(count: number, random: () => number): Generator<number
 
 type Targets = readonly LocalTarget[];
 
+interface Offering {
+  readonly all: Targets;
+  /** Those that do not say that they would have to load it. */
+  readonly loaded: Targets;
+}
+
+const OFFERED_NOWHERE: Offering = { all: [], loaded: [] };
+
 interface Index {
-  readonly byModel: ReadonlyMap<string, Targets>;
+  readonly byModel: ReadonlyMap<string, Offering>;
   readonly byProvider: ReadonlyMap<string | null, LocalTarget>;
 }
 
@@ -187,17 +220,21 @@ function indexed(targets: Targets): Index {
 }
 
 /** The machines that offer `model`; none for null. */
-function offering(targets: Targets, model: string | null): Targets {
-  return model === null ? [] : (indexed(targets).byModel.get(model) ?? []);
+function offering(targets: Targets, model: string | null): Offering {
+  return (model === null ? undefined : indexed(targets).byModel.get(model)) ?? OFFERED_NOWHERE;
 }
 
 function indexOf(targets: Targets): Index {
-  const byModel = new Map<string, LocalTarget[]>();
+  const byModel = new Map<string, { all: LocalTarget[]; loaded: LocalTarget[] }>();
   for (const target of targets) {
+    const unloaded = new Set(
+      target.facts?.filter(({ loaded }) => loaded === false).map(({ id }) => id),
+    );
     for (const model of new Set(target.models)) {
-      const those = byModel.get(model);
-      if (those === undefined) byModel.set(model, [target]);
-      else those.push(target);
+      const those = byModel.get(model) ?? { all: [], loaded: [] };
+      byModel.set(model, those);
+      those.all.push(target);
+      if (!unloaded.has(model)) those.loaded.push(target);
     }
   }
   return { byModel, byProvider: new Map(targets.map((target) => [target.provider, target])) };

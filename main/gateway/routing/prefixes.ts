@@ -23,7 +23,7 @@ export interface Prefixes {
 
 const MAX_CONVERSATIONS = 4096;
 const MAX_IDLE_MS = 3_600_000;
-/** The first of a conversation and the latest ones; an edit further back than that matches the first. */
+/** Of a conversation: the first, and the latest, as of a prompt. */
 const MAX_KEYS = 64;
 /** Engines keep whole blocks, and templates leave out earlier thoughts: somewhat less is no loss. */
 const LOST_BELOW = 0.5;

@@ -17,7 +17,16 @@ export interface Windows {
   fitsEach(targets: readonly LocalTarget[], request: ChatRequest): boolean;
   /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
   told(prompt: ToldPrompt, declared: number | null): Cut | null;
+  /** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
+  windowAt(target: LocalTarget, model: string): number | null;
+  /** The models that were caught being sent a part of prompts only. */
+  cuts(): readonly CutWindow[];
   forget(id: string): void;
+}
+
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
 }
 
 /** A prompt of which an engine says that it had far fewer tokens than it must have. */
@@ -59,6 +68,8 @@ const NEW = 0.05;
 const SHARE = 0.8;
 /** A reported length below this share of what it must have been is no error of the estimate. */
 const FAR_BELOW = 0.75;
+/** No engine is set to less; some old ones leave out of a report what they had in their cache (ollama/ollama#2068). */
+const MIN_WINDOW = 512;
 /** Two reports that differ by less are the same. */
 const SAME = 0.02;
 /** The owner may have set a larger window meanwhile. */
@@ -136,6 +147,7 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
         if (inputTokens > (taught.get(key)?.tokens ?? Infinity)) taught.delete(key);
         return null;
       }
+      if (inputTokens < MIN_WINDOW) return null;
       const before = suspects.get(key);
       bounded(suspects);
       suspects.set(key, inputTokens);
@@ -146,6 +158,11 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       taught.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
       return 'again';
     },
+    windowAt,
+    cuts: () =>
+      [...taught].flatMap(([key, { tokens, untilTicks }]) =>
+        untilTicks > clock.ticks() ? [{ model: key.slice(key.indexOf('\n') + 1), tokens }] : [],
+      ),
     forget(id) {
       for (const known of [suspects, taught])
         for (const key of known.keys()) if (key.startsWith(`${id}\n`)) known.delete(key);

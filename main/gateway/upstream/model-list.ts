@@ -25,6 +25,8 @@ interface Known {
   readonly remotes: readonly RemoteUpstream[];
   /** What a hosted upstream has listed, as far as it is known. */
   readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
+  /** Of a model of one's own, in tokens; null while unknown. */
+  readonly windowAt: (target: LocalTarget, model: string) => number | null;
 }
 
 /** In OpenAI's format: the models of `local`, those that the other upstreams take, and aliases. */
@@ -73,8 +75,11 @@ function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEnt
 const bare = (id: string): ListedModel => ({ id, created: null, owner: null, contextLength: null });
 
 /** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
-function modelsOf(id: UpstreamId, { local, remotes, listedBy }: Known): readonly ListedModel[] {
-  if (id === 'local') return localModels(local);
+function modelsOf(
+  id: UpstreamId,
+  { local, remotes, listedBy, windowAt }: Known,
+): readonly ListedModel[] {
+  if (id === 'local') return localModels(local, windowAt);
   const upstream = remotes.find((remote) => remote.id === id);
   if (upstream === undefined) return [];
   const listed = listedBy(upstream);
@@ -84,24 +89,23 @@ function modelsOf(id: UpstreamId, { local, remotes, listedBy }: Known): readonly
 }
 
 /** Of the engine, or of all machines of the pool together. */
-function localModels(local: LocalChoice): readonly ListedModel[] {
+function localModels(local: LocalChoice, windowAt: Known['windowAt']): readonly ListedModel[] {
   switch (local.kind) {
     case 'none':
       return [];
     case 'target':
-      return modelsAt(local.target);
+      return modelsAt(local.target, windowAt);
     case 'tier':
-      return withSmallestWindow(local.targets.flatMap(modelsAt));
+      return withSmallestWindow(local.targets.flatMap((target) => modelsAt(target, windowAt)));
   }
 }
 
 /** With the window that is served, which may be smaller than what the list says. */
-function modelsAt({ models, listed, facts }: LocalTarget): readonly ListedModel[] {
+function modelsAt(target: LocalTarget, windowAt: Known['windowAt']): readonly ListedModel[] {
+  const { models, listed, facts } = target;
   return (models ?? []).map((id) => {
     const model = listed?.find((each) => each.id === id) ?? bare(id);
-    if (facts === undefined) return model;
-    const length = facts.find((each) => each.id === id)?.context_length ?? null;
-    return { ...model, contextLength: length };
+    return facts === undefined ? model : { ...model, contextLength: windowAt(target, id) };
   });
 }
 

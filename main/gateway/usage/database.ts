@@ -110,4 +110,6 @@ const SCHEMA: readonly string[] = [
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (done, id);`,
   ASKED_SCHEMA,
+  `ALTER TABLE usage ADD COLUMN energyMj INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE usage ADD COLUMN energyNano INTEGER NOT NULL DEFAULT 0;`,
 ];

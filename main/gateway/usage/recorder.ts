@@ -17,6 +17,7 @@ import { askedOf, createAskedTally } from './asked.ts';
 import type { Budgets, KeyLimits } from './limits.ts';
 import type { HistoryQuery, HistoryRows } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
+import { energyFigures, type JoulesPerToken } from './electricity.ts';
 import type { UsageStore } from './store.ts';
 import { createTally, minuteOf, NO_USAGE, type UsagePlace } from './tally.ts';
 
@@ -43,8 +44,8 @@ export interface EndedCall {
   readonly outputMs: number;
 }
 
-/** In billionths of the currency; zero if no price is set. */
-export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
+/** In billionths of the currency, and thousandths of a joule; zero if no price is set, or nothing is measured. */
+export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
 /** Counts usage and passes it to the store. */
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
@@ -59,6 +60,7 @@ export function createUsageRecorder(
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
+    readonly joulesPerToken: JoulesPerToken;
   },
 ) {
   const { clock, config, budgets, keyLimits } = deps;
@@ -85,9 +87,13 @@ export function createUsageRecorder(
     requested: (key: string | null) => keyLimits.requested(key),
     /** Returns what it cost. */
     callEnded(call: EndedCall) {
-      const used = figuresOf(call, config());
       const { upstream, provider, model, key } = call;
-      const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
+      const used = {
+        ...figuresOf(call, config()),
+        ...energyFigures(call, deps.joulesPerToken, config().gateway.electricityPriceKwh),
+      };
+      const { spentNano = 0, savedNano = 0, energyMj = 0, energyNano = 0 } = used;
+      const money = { spentNano, savedNano, energyMj, energyNano };
       budgets.spent(upstream, money.spentNano);
       keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
       if (!store.isKept) return money;

@@ -33,6 +33,8 @@ export const NO_USAGE: UsageFigures = {
   timedTokens: 0,
   spentNano: 0,
   savedNano: 0,
+  energyMj: 0,
+  energyNano: 0,
 };
 
 const MINUTE_MS = 60_000;

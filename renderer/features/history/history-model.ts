@@ -135,6 +135,17 @@ export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): s
 /** `0.0064 EUR`, `12.30 EUR`. */
 export function moneyText(nano: number, currency: string): string {
   const amount = nano / 1e9;
-  const digits = amount !== 0 && amount < 1 ? 4 : 2;
+  const digits = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
   return `${amount.toFixed(digits)} ${currency}`;
+}
+
+/** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
+export function netSavedNano({ savedNano, energyNano }: UsageFigures): number {
+  return savedNano - energyNano;
+}
+
+const MJ_PER_KWH = 3_600_000_000;
+
+export function kwhOf({ energyMj }: UsageFigures): number {
+  return energyMj / MJ_PER_KWH;
 }

@@ -27,6 +27,8 @@ import {
   stepText,
   tokensPerSecond,
   valuesOf,
+  kwhOf,
+  netSavedNano,
 } from './history-model.ts';
 import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
@@ -151,15 +153,27 @@ function Charts({ report, nameOf }: PartTableProps) {
   );
 }
 
-/** Renders nothing while no upstream has a price, because costs are then unknown. */
+/** Without a price costs are unknown, and not shown. */
 function MoneySums({ report }: { readonly report: HistoryReport }) {
   const { today, thisMonth, currency } = report;
-  if (!hasPrices(report)) return null;
   return (
     <>
-      <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
-      <Fact label={words.sums.spentThisMonth} value={moneyText(thisMonth.spentNano, currency)} />
-      <Fact label={words.sums.savedThisMonth} value={moneyText(thisMonth.savedNano, currency)} />
+      {hasPrices(report) && (
+        <>
+          <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
+          <Fact
+            label={words.sums.spentThisMonth}
+            value={moneyText(thisMonth.spentNano, currency)}
+          />
+          <Fact
+            label={words.sums.savedThisMonth}
+            value={moneyText(netSavedNano(thisMonth), currency)}
+          />
+        </>
+      )}
+      {thisMonth.energyMj > 0 && (
+        <Fact label={words.sums.electricity} value={electricityText(thisMonth, currency)} />
+      )}
     </>
   );
 }
@@ -306,7 +320,7 @@ function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures
 /** Whether anything has a price: without one, costs are unknown and not zero. */
 function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
   const all = [thisMonth, ...parts.map(({ figures }) => figures)];
-  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
+  return all.some(({ spentNano, savedNano, energyNano }) => spentNano + savedNano + energyNano > 0);
 }
 
 /** The columns of a table, without those of money where nothing has a price. */
@@ -316,10 +330,17 @@ function priced(columns: Readonly<Record<string, string>>, report: HistoryReport
   return others;
 }
 
-function moneyCells({ spentNano, savedNano }: UsageFigures, report: HistoryReport) {
+/** Without an amount while no price is set. */
+function electricityText(figures: UsageFigures, currency: string): string {
+  const { energyNano } = figures;
+  const kwh = words.kwh(kwhOf(figures));
+  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
+}
+
+function moneyCells(figures: UsageFigures, report: HistoryReport) {
   const { currency } = report;
   if (!hasPrices(report)) return [];
-  return [moneyText(spentNano, currency), moneyText(savedNano, currency)];
+  return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
 }
 
 function orNoValue(value: number | null, text: (value: number) => string): string {

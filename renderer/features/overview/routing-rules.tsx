@@ -15,6 +15,9 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const [first] = list.upstreams;
   const last = list.upstreams.at(-1);
   const local = first?.report.label ?? '';
+  const others = list.upstreams.slice(1);
+  const hasPaid = others.some(({ condition }) => condition.kind !== 'missing');
+  const paid = hasPaid ? words.paidMayAnswer(local) : words.noPaid;
   return (
     <div className="rules">
       <Rule
@@ -22,7 +25,7 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
         setting="forceZero"
         label={words.forceZero}
         on={forceZero}
-        hint={forceZero ? words.onlyLocal(local) : words.paidMayAnswer(local)}
+        hint={forceZero ? words.onlyLocal(local) : paid}
       />
       {last && last.condition.kind !== 'missing' && (
         <Rule

@@ -6,7 +6,7 @@ import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { BarGraph } from '../history/bar-graph.tsx';
-import { barsOf, moneyText } from '../history/history-model.ts';
+import { barsOf, moneyText, netSavedNano } from '../history/history-model.ts';
 
 const words = t.overview.today;
 
@@ -63,7 +63,7 @@ function tilesOf({
       ? []
       : [
           { label: words.spent, of: (at: UsageFigures) => at.spentNano, text: money },
-          { label: words.saved, of: (at: UsageFigures) => at.savedNano, text: money },
+          { label: words.saved, of: netSavedNano, text: money },
         ]),
   ];
 }

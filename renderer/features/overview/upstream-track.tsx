@@ -18,6 +18,7 @@ import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
+import { DemoTour } from './demo-tour.tsx';
 import { isUnconfigured } from './headline.tsx';
 import { RoutingRules } from './routing-rules.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
@@ -67,7 +68,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
         </ol>
       </div>
       {!isUnconfigured(list) && <RoutingRules list={list} />}
-      {faults && <DemoNote />}
+      {faults && <DemoTour faults={faults} />}
       {!control && <ReadOnlyNote />}
       {aimedAt && (
         <SetupDialog
@@ -99,16 +100,6 @@ function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Contro
 /** The machines behind Local; null for other upstreams and if Local has an engine address. */
 function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
   return id === 'local' && baseUrl === null && providers?.count ? providers : null;
-}
-
-/** Says that this is the demo. */
-function DemoNote() {
-  return (
-    <p className="panel-note">
-      <strong className="demo-badge">{t.overview.demo.badge}</strong>
-      <span>{t.overview.demo.text}</span>
-    </p>
-  );
 }
 
 /** An action on an upstream. */

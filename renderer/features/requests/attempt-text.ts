@@ -58,12 +58,23 @@ export function tokensPerSecond(attempt: AttemptRow): number | null {
   return (1000 * (tokens.output - 1)) / spanMs;
 }
 
-/** Tokens of a call, with their rate if they were streamed; null if none were counted. */
+/**
+ * Tokens of a call, with their rate if they were streamed, and what its machine or host had of them; null if none were
+ * counted.
+ */
 export function usageText(attempt: AttemptRow): string | null {
-  if (attempt.tokens === null) return null;
+  const { tokens, fixedParts = [] } = attempt;
+  if (tokens === null) return null;
   const perSecond = tokensPerSecond(attempt);
   const rate = perSecond === null ? [] : [t.usage.rate(perSecond)];
-  return [t.usage.tokens(attempt.tokens), ...rate].join(' · ');
+  const fixed = fixedParts.length === 0 ? [] : [t.usage.fixed(fixedParts)];
+  return [t.usage.tokens(tokens), ...rate, ...cachedText(attempt), ...fixed].join(' · ');
+}
+
+function cachedText({ tokens, machine }: AttemptRow): readonly string[] {
+  if (tokens === null || tokens.cached === 0) return [];
+  const cached = t.usage.cached(tokens.cached, tokens.input);
+  return [machine === null ? cached : t.usage.keptOn(machine, cached)];
 }
 
 export function resultText(attempt: AttemptRow, row: RequestRow): string {

@@ -35,6 +35,10 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   const [error, setError] = useState<string | null>(null);
   const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
+  const ownUrl = value?.kind === 'on' ? (value.view.engine?.baseUrl ?? null) : null;
+  // Without an address, Local is served by the engine that this machine's agent has found.
+  const isServing = data.judgement.conditions.local.kind === 'closed';
+  const usedUrl = localUrl ?? (isServing ? ownUrl : null);
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
@@ -51,7 +55,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
             <EngineRow
               key={engine.baseUrl}
               engine={engine}
-              isUsed={isSameEngine(localUrl, engine.baseUrl)}
+              isUsed={isSameEngine(usedUrl, engine.baseUrl)}
               onUse={() => void put(engine.baseUrl)}
             />
           ))}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
+import { useWindow } from '../../window-context.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
 
@@ -8,8 +9,11 @@ const words = t.setup.firstRun;
 
 /** The set-up from no upstream to a first answer. */
 export function FirstRun() {
-  const [works, setWorks] = useState(false);
-  const onWorks = () => setWorks(true);
+  const { verdict } = useWindow().data.judgement;
+  const [isTested, setTested] = useState(false);
+  const onWorks = () => setTested(true);
+  // An engine that was found by itself needs no click.
+  const works = isTested || verdict.kind === 'serving';
   return (
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="first-run-head">
@@ -17,7 +21,7 @@ export function FirstRun() {
           <h2 id="setup-title">{works ? words.works : words.title}</h2>
           <p>{works ? words.worksText : words.text}</p>
         </div>
-        {works && <FirstMessage />}
+        {works && <FirstMessage isFocused={isTested} />}
       </div>
       <div className="ways">
         <div>
@@ -33,10 +37,12 @@ export function FirstRun() {
   );
 }
 
-/** The link to the chat after the set-up; focused, so that Enter continues. */
-function FirstMessage() {
+/** The link to the chat after the set-up; focused after a click, so that Enter continues. */
+function FirstMessage({ isFocused }: { readonly isFocused: boolean }) {
   const link = useRef<HTMLAnchorElement>(null);
-  useEffect(() => link.current?.focus(), []);
+  useEffect(() => {
+    if (isFocused) link.current?.focus();
+  }, [isFocused]);
   return (
     <a ref={link} className="button" href={hashOf({ page: 'chat' })}>
       {words.message}

@@ -3,6 +3,7 @@ import { formatAge } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import { chipText, modelText } from '../providers/provider-facts.ts';
+import { electricityFacts } from './electricity-text.ts';
 import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 
 const words = t.thisMachine.facts;
@@ -13,6 +14,7 @@ export function agentFacts(view: AgentView, serverNow: number): readonly FactTex
     { label: words.engine, value: engineText(view) },
     ...(engine === null ? [] : [{ label: words.model, value: modelText(view.record) }]),
     { label: words.gpu, value: gpuText(view) },
+    ...electricityFacts(view.energy),
     { label: words.gateway, value: gatewayText(registry) },
     { label: words.heartbeat, value: heartbeatText(registry, serverNow) },
     { label: words.listens, value: listenText(view) },

@@ -6,6 +6,7 @@ const ANSWERS: Forms = { one: 'answer', other: 'answers' };
 
 /** Tokens, times and money over the last hour, day, week or month. */
 export const history = {
+  kwh: (kwh: number) => `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`,
   title: 'History',
   range: 'Range',
   ranges: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
@@ -45,6 +46,7 @@ export const history = {
     spent: 'Spent today',
     spentThisMonth: 'Spent this month',
     savedThisMonth: 'Saved by Local this month',
+    electricity: 'Electricity of answers this month',
   },
   asTable: 'Show as a table',
   stepByStep: 'By time',

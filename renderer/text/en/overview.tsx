@@ -97,6 +97,7 @@ export const overview = {
     forceZero: 'Local only',
     onlyLocal: (local: string) =>
       `Requests go to ${local} or fail; paid upstreams are never called.`,
+    noPaid: 'No paid upstream is set up.',
     paidMayAnswer: (local: string) => `If ${local} fails, paid upstreams may answer.`,
     warmUp: 'Warm up the on-demand GPU when Local fails',
     warmUpOff: 'Off while “Local only” is on.',
@@ -110,7 +111,26 @@ export const overview = {
   },
   demo: {
     badge: 'Demo',
-    text: 'These upstreams are simulated and their answers are canned text. Break one and watch where requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an answer continued.',
+    text: 'The upstreams are simulated, and their answers are canned text. Break one below, or take these steps:',
+    own: 'Your own mix: the headline says who answers.',
+    traffic: 'Send a request every second',
+    steps: {
+      break: {
+        word: '1 Break Local',
+        watch: 'Local refuses connections. Hosted A answers, and no request fails.',
+      },
+      hedge: {
+        word: '2 See a hedge',
+        watch:
+          'Hosted A is slow now. After 2 s, Hosted B is asked beside it, and the faster one answers.',
+      },
+      resume: {
+        word: '3 See a stream continued',
+        watch:
+          'Local drops each answer halfway. Hosted A continues it, and the app sees one answer.',
+      },
+      heal: { word: '4 Heal all', watch: 'All is well: Local answers.' },
+    },
     simulate: 'Simulate',
     of: (label: string) => `${label}: `,
     faults: {

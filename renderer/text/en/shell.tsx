@@ -44,10 +44,16 @@ export const shell = {
       gateway’s machine for a new sign-in link.
     </>
   ),
-  readOnly: (
+  readOnly: (command: string) => (
     <>
-      <strong>This page is read-only.</strong> To change anything, run <code>switchyard open</code>{' '}
+      <strong>This page is read-only.</strong> To change anything, run <code>{command} open</code>{' '}
       on this gateway’s machine: it opens the dashboard, signed in.
+    </>
+  ),
+  readOnlyDemo: (
+    <>
+      <strong>This page is read-only.</strong> Open the link that the demo has printed; Enter there
+      prints it again.
     </>
   ),
   locked: {

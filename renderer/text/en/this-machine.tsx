@@ -28,6 +28,18 @@ export const thisMachine = {
       idleUnloadMin: { name: 'Time in minutes', unit: 'min' },
     } as Readonly<Record<string, { readonly name: string; readonly unit: string }>>,
   },
+  electricity: {
+    idle: 'GPU when idle',
+    perToken: (model: string) => `A token of ${model}`,
+    perTokenGross: (model: string) => `A token of ${model}, idle power included`,
+    money: (amount: number, currency: string) =>
+      `${amount.toFixed(amount < 1 ? 3 : 2)} ${currency}`,
+    idleADay: (watts: number, kwh: number, cost: string | null) =>
+      `${watts} W: ${kwh.toFixed(2)} kWh a day${cost === null ? '' : `, ${cost}`}`,
+    joules: (joules: number) => `${joules.toPrecision(2)} J`,
+    pays: (joules: string, price: string) =>
+      `${joules}: pays above ${price} for a million hosted output tokens`,
+  },
   memory: {
     title: 'Models in memory',
     nothing: 'None is loaded.',

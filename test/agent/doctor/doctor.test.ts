@@ -6,6 +6,7 @@ import type { GatewayVerdict } from '#shared/agent.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
 import { runChecks } from '../../../main/agent/doctor/doctor.ts';
+import type { CutWindow } from '../../../main/agent/doctor/window.ts';
 import {
   DOCTOR_NAMES,
   type DoctorReport,
@@ -105,9 +106,16 @@ interface Given {
   readonly agent: ExpectedAgent;
   readonly engine?: FakeEngine | null;
   readonly gpus?: GpuReading;
+  readonly cuts?: readonly CutWindow[];
 }
 
-function diagnose({ agent, engine = null, gpus = CARD, gateway }: Given): Promise<DoctorReport> {
+function diagnose({
+  agent,
+  engine = null,
+  gpus = CARD,
+  gateway,
+  cuts = [],
+}: Given): Promise<DoctorReport> {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   return runChecks({
@@ -116,6 +124,7 @@ function diagnose({ agent, engine = null, gpus = CARD, gateway }: Given): Promis
     telemetry: telemetry(gpus),
     agent,
     gateway: gateway ?? null,
+    cuts,
     engines: { pinned: null, ownPorts: [], ports: engine === null ? [] : [engine.port] },
   });
 }
@@ -364,6 +373,18 @@ test('a window that is too small for coding agents is told, with what to set', a
     'Ollama serves 4,096 tokens; coding agents need 32,000 or more: set OLLAMA_CONTEXT_LENGTH.',
   );
   expect(await remedyAt(65_536)).toBeNull();
+});
+
+test('an engine that a gateway has caught cutting prompts is named', async () => {
+  const { expected: agent } = await startAgent();
+  const report = await diagnose({
+    agent,
+    engine: await startVllm(),
+    cuts: [{ model: MODEL, tokens: 4096 }],
+  });
+  expect(named(report, 'engine found')[0]?.remedy).toBe(
+    `Prompts for ${MODEL} were cut to 4,096 tokens without a word: give it a larger window.`,
+  );
 });
 
 /** A server that closes each connection without a word. */

@@ -248,7 +248,7 @@ describe('a request that runs', () => {
 
   test('keeps an order waiting for a minute, and refuses it then', async () => {
     const { agent, running, engine, mode, wait } = await startBusy();
-    const refused = { kind: 'refused', code: 'busy' };
+    const refused = { kind: 'refused', code: 'requests_running' };
     expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
     expect([engine.orders, mode()]).toEqual([[], 'on']);
     running.leave();

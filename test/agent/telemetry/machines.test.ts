@@ -22,6 +22,7 @@ const STATE: AgentState = {
   agentVersion: '0.1.0',
   agentUrl: '',
   uptimeS: 0,
+  energy: undefined,
 };
 
 /** Telemetry of such a machine: its tools are real processes, and so is systeminformation where it can run here. */

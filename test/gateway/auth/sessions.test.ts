@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBrowsers } from '../../../main/gateway/auth/sessions.ts';
+import { createBrowsers, createSessions } from '../../../main/gateway/auth/sessions.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 /** A disk that both runs see. */
@@ -61,4 +61,41 @@ test('what is on disk and cannot be read gives no control', () => {
     flush: () => Promise.resolve(),
   });
   expect(createBrowsers(createManualClock(), keep).list()).toEqual([]);
+});
+
+test('a session outlives a restart, and neither its token nor its code is on disk', async () => {
+  const clock = createManualClock();
+  const { keep, read } = disk();
+  const before = createSessions(clock, keep);
+  const code = before.newCode();
+  const token = (await before.redeem(code)) ?? '';
+  expect(await before.redeem(code)).toBeNull();
+  const after = createSessions(clock, keep);
+  expect([after.isSession(token), after.isSession(token.replace(/^./, 'x'))]).toEqual([
+    true,
+    false,
+  ]);
+  expect(await after.redeem(code)).toBeNull();
+  for (const secret of [token, code]) expect(read()).not.toContain(secret);
+  clock.advance(7 * 86_400_000);
+  expect(createSessions(clock, keep).isSession(token)).toBe(false);
+});
+
+test('a session from the future ends a week from now', async () => {
+  const clock = createManualClock();
+  const { keep } = disk();
+  const sessions = createSessions(clock, keep);
+  const token = (await sessions.redeem(sessions.newCode())) ?? '';
+  const later = { ...clock, now: () => clock.now() - 365 * 86_400_000 };
+  const restarted = createSessions(later, keep);
+  clock.advance(7 * 86_400_000);
+  expect(restarted.isSession(token)).toBe(false);
+});
+
+test('the code of the demo works as often as its link is opened', async () => {
+  const sessions = createSessions(createManualClock(), disk().keep, { reusesCodes: true });
+  const code = sessions.newCode();
+  const [first, second] = [await sessions.redeem(code), await sessions.redeem(code)];
+  expect(first).not.toBe(second);
+  for (const token of [first, second]) expect(sessions.isSession(token ?? '')).toBe(true);
 });

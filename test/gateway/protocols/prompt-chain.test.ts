@@ -96,9 +96,18 @@ describe('the chain of a prompt', () => {
     expect(common(before, after)).toBe(before.keys.length);
   });
 
-  test('of a body with more messages than are kept has the first of them', () => {
+  test('of a long conversation has its beginning and its last messages', () => {
+    const many = Array.from({ length: 200 }, (_, at) => user(`message ${at}`));
+    const [before, after] = [of({ messages: many.slice(0, 190) }), of({ messages: many })];
+    expect(after.keys).toHaveLength(64);
+    expect(after.keys[0]).toBe(before.keys[0]);
+    expect(after.keys).toContain(before.keys.at(-1));
+  });
+
+  test('of a body with more messages than are told apart is that of the first of them', () => {
     const many = Array.from({ length: 5000 }, (_, at) => user(`message ${at}`));
-    expect(of({ messages: many }).keys).toHaveLength(4097);
+    const [cut, all] = [of({ messages: many.slice(0, 4096) }), of({ messages: many })];
+    expect(all.keys).toEqual(cut.keys);
   });
 
   test('is none of a body without a prompt', () => {

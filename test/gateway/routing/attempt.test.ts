@@ -63,6 +63,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       clock,
       config: () => CONFIG,
       budgets: { spent() {} },
+      joulesPerToken: () => null,
       keyLimits: { requested() {}, used() {} },
     }),
     traffic: createTraffic(),

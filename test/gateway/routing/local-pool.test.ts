@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shuffled } from '../../../main/gateway/routing/local-pool.ts';
+import { modelFacts } from '../../../main/engines/model-facts.ts';
+import {
+  type BalancingDeps,
+  type PoolRequest,
+  localPool,
+  shuffled,
+} from '../../../main/gateway/routing/local-pool.ts';
+import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../../support/chance.ts';
 
 const seed = fc.nat();
@@ -46,5 +53,63 @@ describe('shuffled', () => {
     });
     expect([numbers.next().value, numbers.next().value]).toEqual([0, 1]);
     expect(draws).toBe(2);
+  });
+});
+
+describe('machines that would have to load the model', () => {
+  const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
+  const machine = (provider: string, loaded: Readonly<Record<string, boolean | null>>) => ({
+    provider,
+    baseAddress: parseBaseAddress('http://127.0.0.1:1', 'local'),
+    ownedBy: null,
+    gatewayToken: '',
+    models: Object.keys(loaded),
+    facts: Object.entries(loaded).map(([id, isLoaded]) => fact(id, isLoaded)),
+  });
+
+  /** The machines that are called for a model, while those in `busy` run a request. */
+  function called(
+    targets: readonly LocalTarget[],
+    model: string,
+    { busy = [], keepsModel = false }: { busy?: readonly string[]; keepsModel?: boolean } = {},
+  ) {
+    const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel } };
+    const deps = {
+      circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
+      predictions: { at: () => null },
+      inFlightAt: (id: string) => Number(busy.includes(id)),
+      random: () => 0.5,
+    };
+    const pool = localPool(
+      targets,
+      { request, formAt: () => null, config: { local: {} }, chain: null } as unknown as PoolRequest,
+      deps as unknown as BalancingDeps,
+    );
+    return {
+      first: pool.callables('in_turn').map(({ id }) => id),
+      forced: pool.callables('forced').map(({ id }) => id),
+      reason: pool.exclusion().reason,
+    };
+  }
+
+  const warm = machine('warm', { qwen: true, gemma: false });
+  const cold = machine('cold', { qwen: false, gemma: true });
+
+  test('come after those that have it in memory, however busy these are', () => {
+    expect(called([cold, warm], 'qwen').first).toEqual(['warm', 'cold']);
+    expect(called([cold, warm], 'gemma').first).toEqual(['cold', 'warm']);
+    expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
+  });
+
+  test('are not called while a request runs there, unless nothing else is left', () => {
+    const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
+    expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
+    expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
+  });
+
+  test('are called for embeddings all the same, and where nobody says what is loaded', () => {
+    expect(called([cold], 'qwen', { busy: ['cold'], keepsModel: true }).first).toEqual(['cold']);
+    const silent = machine('silent', { qwen: null });
+    expect(called([silent], 'qwen', { busy: ['silent'] }).first).toEqual(['silent']);
   });
 });

@@ -153,6 +153,11 @@ describe('an engine that cuts prompts without a word', () => {
     expect(windows.exceeds(targetOf({ context_length: null }), saying(words(9000)))).toBe(false);
   });
 
+  test('is not suspected where it leaves out of its reports what it had in its cache', () => {
+    const { tell } = windowsAfter();
+    expect([tell(words(9000), 1, null), tell(words(9000), 1, null)]).toEqual([null, null]);
+  });
+
   test('is believed again when it says another window, when it reads more, and after an hour', () => {
     const again = () => {
       const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);

@@ -21,6 +21,7 @@ test('of a burst all requests are counted, and the thousand newest rows are writ
     clock,
     config: () => config,
     budgets: { spent() {} },
+    joulesPerToken: () => null,
     keyLimits: { requested() {}, used() {} },
   });
   const failed = Array.from({ length: 1500 }, (_, n) => request(`f${n}`, { state: 'failed' }));

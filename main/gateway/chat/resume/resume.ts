@@ -10,6 +10,7 @@ import type { Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
+import type { ItemMemory } from '../../protocols/responses/item-memory.ts';
 import { askingFor, bodyFor, type ChatRequest } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
@@ -19,6 +20,7 @@ import { readTranscriptInTurns, type Transcript } from './transcript.ts';
 
 export interface ResumeDeps extends CallDeps {
   readonly prefills: Prefills;
+  readonly items: ItemMemory;
 }
 
 /** An answer that broke off, and the bytes that were sent of it. */

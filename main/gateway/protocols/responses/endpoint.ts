@@ -9,6 +9,7 @@ import { smallValueOf } from '../json-members.ts';
 import { anyBody } from '../fields.ts';
 import { ANY_LIST, createMemberScan } from '../member-scan.ts';
 import { withoutOwnItems } from './history.ts';
+import { itemsIn } from './item-memory.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from '../typed-events.ts';
 
 const ENDS: TypedEnds = {
@@ -49,6 +50,7 @@ export const RESPONSES: ApiEndpoint = {
   support: 'translatable',
   translation: RESPONSES_TRANSLATION,
   withoutOwn: withoutOwnItems,
+  itemsOf: itemsIn,
   vendor: 'openai',
 };
 

@@ -1,3 +1,5 @@
+import { listOf, memberOf } from '../../../platform/json.ts';
+
 /** Finds an item of an earlier answer by its id. */
 export interface ItemSource {
   /** Undefined if the item is not stored, or no longer stored. */
@@ -9,7 +11,7 @@ export interface ItemMemory extends ItemSource {
   keep(items: readonly KeptItem[]): void;
 }
 
-interface KeptItem {
+export interface KeptItem {
   readonly id: string;
 }
 
@@ -52,6 +54,20 @@ export function createItemMemory(maxBytes: number): ItemMemory {
       return json === undefined ? undefined : (JSON.parse(json) as unknown);
     },
   };
+}
+
+/** Whoever knows an id may refer to its item: those of hosts are random, some engines count. */
+const RANDOM_ID = /^[a-z]{2,}_[\w-]{24,}$/;
+
+/** The items of an upstream's own answer, or of the last event of its stream, that clients may refer to. */
+export function itemsIn(value: unknown): readonly KeptItem[] {
+  const answer = memberOf(value, 'response') ?? value;
+  return listOf(memberOf(answer, 'output')).filter(isReferable);
+}
+
+function isReferable(item: unknown): item is KeptItem {
+  const id = memberOf(item, 'id');
+  return typeof id === 'string' && RANDOM_ID.test(id);
 }
 
 /** In place of encrypted reasoning; see `reasoningFields`. */

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { createEnergyMeter } from '../../../main/agent/energy/energy-meter.ts';
+
+type Curve = (ms: number) => number;
+
+/** Reads a curve every `stepMs` up to `endMs`, with what happens at other times in between. */
+function measured(
+  curve: Curve,
+  { stepMs, endMs }: { readonly stepMs: number; readonly endMs: number },
+  events: readonly (readonly [atMs: number, happens: () => void])[],
+  meter = createEnergyMeter(),
+) {
+  const readings = Array.from({ length: Math.floor(endMs / stepMs) + 1 }, (_, n) => n * stepMs);
+  const steps = [
+    ...readings.map((at) => [at, () => meter.sample(at, curve(at))] as const),
+    ...events,
+  ];
+  for (const [, happens] of steps.toSorted(([a], [b]) => a - b)) happens();
+  return meter;
+}
+
+/** The integral of a curve above `idle`, by a thousand times finer steps, in joules. */
+function integral(curve: Curve, fromMs: number, toMs: number, idle = 0): number {
+  const steps = 200_000;
+  const ms = (toMs - fromMs) / steps;
+  let sum = 0;
+  for (let n = 0; n < steps; n += 1) sum += Math.max(0, curve(fromMs + (n + 0.5) * ms) - idle) * ms;
+  return sum / 1000;
+}
+
+/** 30 W idle; from 100 s on a rise to 300 W in 2 s, waves of 40 W, and a fall in 5 s after 400 s. */
+const SERVING: Curve = (ms) => {
+  if (ms < 100_000 || ms > 405_000) return 30;
+  const plateau = 300 + 40 * Math.sin(ms / 7000);
+  if (ms < 102_000) return 30 + (plateau - 30) * ((ms - 100_000) / 2000);
+  return ms > 400_000 ? 30 + (plateau - 30) * ((405_000 - ms) / 5000) : plateau;
+};
+
+describe('the energy of a known curve of power', () => {
+  test.each([1000, 2000])('is right to 1 %% with a reading every %i ms', (stepMs) => {
+    const meter = createEnergyMeter();
+    let end = (_ticks: number, _tokens: number): void => {};
+    measured(
+      SERVING,
+      { stepMs, endMs: 500_000 },
+      [
+        [100_300, () => (end = meter.began('qwen3', 100_300))],
+        [400_700, () => end(400_700, 9000)],
+      ],
+      meter,
+    );
+    const { idleWatts, isNet, models } = meter.view();
+    expect([idleWatts, isNet]).toEqual([30, true]);
+    const [{ joules, tokens, model } = { joules: 0, tokens: 0, model: '' }] = models;
+    const expected = integral(SERVING, 100_300, 400_700, 30);
+    expect(Math.abs(joules / expected - 1)).toBeLessThan(0.01);
+    expect([model, tokens]).toEqual(['qwen3', 9000]);
+  });
+
+  test('counts many short requests as it counts one long one', () => {
+    const meter = createEnergyMeter();
+    const events = Array.from({ length: 300 }, (_, n) => {
+      const at = 100_300 + n * 1000;
+      let end = (_ticks: number, _tokens: number): void => {};
+      return [
+        [at, () => (end = meter.began('qwen3', at))],
+        [at + 999.9, () => end(at + 999.9, 30)],
+      ] as const;
+    }).flat();
+    measured(SERVING, { stepMs: 2000, endMs: 500_000 }, events, meter);
+    const [only] = meter.view().models;
+    const expected = integral(SERVING, 100_300, 400_300, 30);
+    expect(Math.abs((only?.joules ?? 0) / expected - 1)).toBeLessThan(0.01);
+  });
+
+  test('is divided among the requests that run at the same time', () => {
+    const meter = createEnergyMeter();
+    const flat: Curve = () => 200;
+    const nothing = (_ticks: number, _tokens: number): void => {};
+    let [endA, endB] = [nothing, nothing];
+    measured(
+      flat,
+      { stepMs: 1000, endMs: 60_000 },
+      [
+        [10_500, () => (endA = meter.began('a', 10_500))],
+        [20_500, () => (endB = meter.began('b', 20_500))],
+        [30_500, () => endA(30_500, 100)],
+        [40_500, () => endB(40_500, 100)],
+      ],
+      meter,
+    );
+    // 10 s alone and half of 10 s, at 200 W above an idle power of 200 W that was never below.
+    expect(meter.view().idleWatts).toBe(200);
+    const gross = createEnergyMeter();
+    // Nothing was ever idle: power is unknown when the first begins, which is left out and still takes its share.
+    const first = gross.began('first', -2000);
+    gross.sample(-1000, 200);
+    first(-1000, 1);
+    [endA, endB] = [gross.began('a', 0), gross.began('b', 0)];
+    measured(flat, { stepMs: 1000, endMs: 10_000 }, [], gross);
+    expect(gross.view()).toMatchObject({ idleWatts: null, isNet: false });
+    expect(gross.view().models.map(({ model, joules }) => [model, Math.round(joules)])).toEqual([
+      ['a', 1000],
+      ['b', 1000],
+    ]);
+  });
+});
+
+describe('what is not known', () => {
+  test('of power counts neither energy nor tokens', () => {
+    const meter = createEnergyMeter();
+    meter.sample(0, null);
+    const end = meter.began('m', 1000);
+    meter.sample(2000, null);
+    end(3000, 50);
+    expect(meter.view()).toEqual({
+      watts: null,
+      idleWatts: null,
+      isNet: true,
+      models: [],
+    });
+  });
+
+  test('for a while leaves out the requests of that while', () => {
+    const meter = createEnergyMeter();
+    meter.sample(0, 50);
+    const across = meter.began('m', 1000);
+    meter.sample(2000, null);
+    meter.sample(3000, 50);
+    across(4000, 70);
+    const whole = meter.began('m', 4000);
+    meter.sample(5000, 50);
+    whole(6000, 20);
+    expect(meter.view().models.map(({ tokens }) => tokens)).toEqual([20]);
+  });
+
+  test('between readings that are far apart is not guessed', () => {
+    const meter = createEnergyMeter();
+    meter.sample(0, 300);
+    const end = meter.began('m', 1000);
+    meter.sample(90_000, 300);
+    end(91_000, 10);
+    expect(meter.view().models).toEqual([]);
+  });
+});
+
+test('idle power is the lowest of the last hour while nothing was served', () => {
+  const meter = createEnergyMeter();
+  const minute = 60_000;
+  meter.sample(0, 25);
+  meter.sample(minute, 31);
+  expect(meter.view().idleWatts).toBe(25);
+  const end = meter.began('m', 2 * minute);
+  meter.sample(2 * minute + 1, 10);
+  end(3 * minute, 1);
+  meter.sample(3 * minute + 10_000, 12);
+  expect(meter.view().idleWatts).toBe(25);
+  for (let n = 4; n < 62; n += 1) meter.sample(n * minute, 40);
+  expect(meter.view().idleWatts).toBe(40);
+});
+
+test('a caller that names ever new models takes bounded memory', () => {
+  const meter = createEnergyMeter();
+  meter.sample(0, 100);
+  for (let n = 0; n < 1000; n += 1) meter.began(`model-${n}`, n)(n + 1, 1);
+  meter.sample(2000, 100);
+  const { models } = meter.view();
+  expect(models).toHaveLength(65);
+  expect(models.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(1000);
+});

@@ -1,0 +1,66 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../main/config/load.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+const SECRET = 'c0ffee'.padEnd(64, '0');
+
+function fileWith(text: string): string {
+  const path = join(temporaryDirectory(), 'secret');
+  writeFileSync(path, text);
+  return path;
+}
+
+function configOf(env: Readonly<Record<string, string>>) {
+  const loaded = loadConfig(env, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  return loaded;
+}
+
+function problems(env: Readonly<Record<string, string>>): readonly string[] {
+  const loaded = loadConfig(env, {});
+  return loaded.kind === 'refused' ? loaded.problems : [];
+}
+
+test('each secret may come from a file that a variable names, and counts as set by the environment', () => {
+  const { config, sources, warnings } = configOf({
+    SWITCHYARD_HOSTED_A_API_KEY_FILE: fileWith('sk-of-mine\n'),
+    SWITCHYARD_POOL_SECRET_FILE: fileWith(`${SECRET.toUpperCase()}\n`),
+    SWITCHYARD_API_KEYS_FILE: fileWith('first-key-0123456789\nsecond-key-0123456789\n'),
+  });
+  expect(config.hosted_a.apiKey).toBe('sk-of-mine');
+  expect(config.gateway.poolSecret).toBe(SECRET);
+  expect(config.gateway.apiKeys).toEqual(['first-key-0123456789', 'second-key-0123456789']);
+  expect(sources.get('hosted_a.apiKey')).toBe('env');
+  expect(warnings).toEqual([]);
+});
+
+test('a setting that is no secret has no file', () => {
+  expect(configOf({ SWITCHYARD_PORT_FILE: fileWith('1') }).warnings).toEqual([
+    'SWITCHYARD_PORT_FILE is not a setting of this version and is ignored',
+  ]);
+});
+
+test('a file of a secret that cannot be used refuses the start, and says which and why', () => {
+  const folder = join(temporaryDirectory(), 'folder');
+  mkdirSync(folder);
+  const name = 'SWITCHYARD_HOSTED_A_API_KEY_FILE';
+  expect(problems({ [name]: '/nowhere/key' })).toEqual([
+    `${name} is "/nowhere/key", which cannot be read (ENOENT): it must be a file that this user may read`,
+  ]);
+  expect(problems({ [name]: folder }).join()).toContain('(EISDIR)');
+  expect(problems({ [name]: fileWith(' \n') }).join()).toContain('which is empty');
+  expect(problems({ [name]: fileWith('x'.repeat(70_000)) }).join()).toContain('too long');
+  const both = { [name]: fileWith('a'), SWITCHYARD_HOSTED_A_API_KEY: 'b' };
+  expect(problems(both)).toEqual([
+    `SWITCHYARD_HOSTED_A_API_KEY and ${name} are both set: leave one of them out`,
+  ]);
+});
+
+test('a pool secret that is not 64 hexadecimal digits is refused without being shown', () => {
+  const [problem] = problems({ SWITCHYARD_POOL_SECRET_FILE: fileWith('hunter2-hunter2-hunter2') });
+  expect(problem).toContain('SWITCHYARD_POOL_SECRET');
+  expect(problem).toContain('64 hexadecimal digits');
+  expect(problem).not.toContain('hunter2-hunter2');
+});

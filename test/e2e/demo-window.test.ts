@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
+import { type RunningDemo, startDemo } from '../support/demo.ts';
+import { openPage } from '../support/page.ts';
+
+const station = (page: Page, label: string) => page.locator('.upstream-card', { hasText: label });
+const headline = (page: Page) => page.getByRole('heading', { level: 1 });
+
+async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
+  const demo = await startDemo();
+  const page = await openPage(demo.link);
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+  return { demo, page };
+}
+
+test.each([
+  ['Local', 'unreachable', 'Serving from Hosted A. Local is down.'],
+  ['Local', '500 errors', 'Serving from Hosted A. Local is down.'],
+  ['Hosted A', 'unreachable', 'Serving from Local'],
+])('what is broken at %s is told without a request: %s', async (label, fault, told) => {
+  const { page } = await openDemo();
+  await page.getByLabel(`${label}: Simulate`).selectOption({ label: fault });
+  const broken = station(page, label);
+  await expect.poll(() => broken.getAttribute('data-tone')).toBe('red');
+  await expect.poll(() => headline(page).innerText()).toBe(told);
+  await page.getByLabel(`${label}: Simulate`).selectOption({ label: 'healthy' });
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+});
+
+test('whoever has opened the link is signed in in every tab, and the link works again', async () => {
+  const { demo, page } = await openDemo();
+  const context = page.context();
+  const second = await context.newPage();
+  await second.goto(new URL(demo.link).origin);
+  const third = await context.newPage();
+  await third.goto(demo.link);
+  await page.reload();
+  for (const each of [page, second, third]) {
+    await each.getByLabel('Local: Simulate').waitFor();
+    expect(await each.getByLabel('Local: Simulate').isEnabled()).toBe(true);
+    expect(await each.getByText(/read-only|not signed in/).count()).toBe(0);
+  }
+  const elsewhere = await openPage(demo.link);
+  await elsewhere.getByLabel('Local: Simulate').waitFor();
+  expect(await elsewhere.getByLabel('Local: Simulate').isEnabled()).toBe(true);
+  const stranger = await openPage(new URL(demo.link).origin);
+  await stranger.getByText('Open the link that the demo has printed').waitFor();
+});
+
+test('the steps break and heal, and the demo sends requests of its own until it is told not to', async () => {
+  const { demo, page } = await openDemo();
+  const steps = page.getByRole('region', { name: 'Demo' });
+  const rows = page.locator('.request-row, .request-list li');
+  await steps.getByLabel('Send a request every second').check();
+  await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
+  await steps.getByRole('button', { name: '1 Break Local' }).click();
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from Hosted A. Local is down.');
+  await expect.poll(() => rows.filter({ hasText: 'Hosted A' }).count()).toBeGreaterThan(0);
+  expect(await axeViolations(page)).toEqual([]);
+  await steps.getByRole('button', { name: '3 See a stream continued' }).click();
+  await expect.poll(() => rows.filter({ hasText: /continued|resumed/ }).count()).toBeGreaterThan(0);
+  await steps.getByRole('button', { name: '4 Heal all' }).click();
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+  expect(await demo.type('traffic off')).toBe('traffic is off');
+  await expect.poll(() => steps.getByLabel('Send a request every second').isChecked()).toBe(false);
+  expect(await demo.type('')).toMatch(/^Dashboard http:\/\/.+#code=/);
+});
+
+test('a page begins at its top, and Back returns to where it was left', async () => {
+  const { page } = await openDemo();
+  await page.setViewportSize({ width: 390, height: 500 });
+  await page.evaluate(() => scrollTo(0, 400));
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(400);
+  // As a link does; a click on one would scroll to it first.
+  await page.evaluate(() => void (location.hash = '#/settings'));
+  await page.locator('fieldset.settings').first().waitFor();
+  expect(await page.evaluate(() => scrollY)).toBe(0);
+  await page.goBack();
+  await headline(page).waitFor();
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(400);
+  await page.goForward();
+  await page.locator('fieldset.settings').first().waitFor();
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
+});
