@@ -29,22 +29,22 @@ ${NOTES}
 | --- | --- |
 ${codes.join('\n')}
 
-A gateway that a second signal ends leaves with 130 (SIGINT) or 143 (SIGTERM).
+If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143 (SIGTERM).
 
 ## As a service
 
 \`switchyard service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
-\`--print\` only shows it. The service has no variables of your shell but the data directory: what it needs is set in the
-window or by \`switchyard set\`. Under systemd the log is in the journal.
+\`--print\` only shows it. The service does not inherit your shell’s variables except the data directory: set what it needs in the
+dashboard or with \`switchyard set\`. Under systemd the log is in the journal.
 
-\`sudo switchyard service install --system\` makes a unit of the machine, with a user of its own and its data in
-\`/var/lib/switchyard\`. Node and Switchyard must then lie where all users can read them.
+\`sudo switchyard service install --system\` installs it for the whole machine, with a user of its own and its data in
+\`/var/lib/switchyard\`. All users must be able to read Node and Switchyard then.
 
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each say how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. With the NVIDIA Container
-Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) shows the GPU's figures.
+each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. With the NVIDIA Container
+Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -58,13 +58,12 @@ explains one command, \`switchyard --help\` lists all of them and every setting,
 version. Without a command it starts the gateway.
 `;
 
-const NOTES = `All but \`start\`, \`logs\`, \`service\`, \`completion\` and \`help\` talk to the running gateway of the data directory: its address
-is in \`running.json\` there. The gateway first proves that it knows \`control-token\`, and only then is it sent.
-\`join\`, \`leave\` and \`doctor\` work where none runs, too.
+const NOTES = `Most commands talk to the running gateway of the data directory, whose address is in \`running.json\`. They authenticate with the token in
+\`control-token\`, after the gateway has proved that it knows it. \`start\`, \`logs\`, \`service\`, \`completion\` and \`help\` need no gateway;
+\`join\`, \`leave\` and \`doctor\` work without one, too.
 
-What a command answers goes to standard output; with \`--json\` that is JSON and nothing else. Errors, progress and the
-route of \`chat\` go to standard error. There is no colour where \`NO_COLOR\` is set or the output is no terminal, and
-progress only on a terminal.
+Answers go to standard output; with \`--json\` as JSON and nothing else. Errors, progress and the route of \`chat\` go to standard error.
+Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress is shown on a terminal only.
 
 To complete commands, options and settings with the Tab key:
 

@@ -11,12 +11,12 @@ const PAGE = join(import.meta.dirname, '../docs/reference/configuration.md');
 
 /** Where a section begins its own heading; sections that only differ in their prefix share one. */
 const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] = [
-  ['Your engine (`local`)', 'local'],
+  ['Your GPUs (`local`)', 'local'],
   [`Hosted upstreams (${HOSTED_IDS.map((id) => `\`${id}\``).join(', ')})`, ...HOSTED_IDS],
   ['On-demand GPU (`ondemand`)', 'ondemand'],
   ['Circuits', 'circuit'],
   ['Routing', 'routing'],
-  ['This machine', 'agent'],
+  ['Share this machine (`agent`)', 'agent'],
   ['Gateway', 'gateway'],
 ];
 
@@ -36,33 +36,35 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-Most settings can be changed in the window under Settings. Each one has three sources; the first that sets it
-wins:
+You can change most settings in the dashboard under Settings. Three are worth a look first: the engine's address (\`local\`), a hosted API
+(\`hosted_a\`), and **Local only** (\`FORCE_ZERO\`).
+
+Each setting has three sources. The first that sets it wins:
 
 1. an environment variable (all begin with \`${ENV_PREFIX}\`);
-2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the window writes both;
+2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard writes both;
 3. the default.
 
-A value that is not allowed never becomes a default: the start names the variable, the value and what is
-allowed, and ends. A file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with
-a warning. Changes made in the window apply to the next request, except where the tables say "restart". What the
-values for continuing an answer, hedging and resuming do is in [routing.md](../understand/routing.md).
+An invalid value never falls back to the default. Switchyard refuses to start and tells you the variable, its value and what is allowed. A
+file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with a warning. Changes made in the dashboard apply to
+the next request, except where the tables say "restart". [Routing rules](routing-rules.md) explains hedging and continuing a dropped
+stream in detail.
 
-The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on
-macOS, \`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`)
-elsewhere.
+The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on macOS,
+\`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`) elsewhere. What is in it:
+[files](ports-and-files.md#files).
 
 <picture>
   <source media="(prefers-color-scheme: dark)" srcset="../images/settings-dark.png">
-  <img alt="The settings in the window, with the section Local open" src="../images/settings-light.png" width="860">
+  <img alt="The settings in the dashboard, with the section Your GPUs open" src="../images/settings-light.png" width="860">
 </picture>
 
-From the command line, while Switchyard runs (in a checkout \`npm run switchyard -- get\`, and so on):
+On the command line, while Switchyard runs (in a clone \`npm run switchyard -- get\`, and so on):
 
     switchyard get                             # all settings, with their sources
     switchyard set agent.onlyWhenIdle true
     switchyard set agent.onlyWhenIdle default
-    switchyard --help                          # all variables, with what they may be
+    switchyard --help                          # all variables, with what is allowed
 `;
 
 /** One table for sections that are alike, with the variables of the first. */

@@ -28,7 +28,9 @@ function isInstalled(workspaces) {
       [`${place}/node_modules/${name}`, `node_modules/${name}`].find((path) => path in wanted),
     );
   });
-  const isThere = (path) => path in found || wanted[path].optional === true;
+  // npm writes down what it would install (--package-lock-only) where it writes down what it has installed.
+  const isThere = (path) =>
+    (path in found && existsSync(join(ROOT, path))) || wanted[path].optional === true;
   const isSame = ([path, { version, integrity }]) =>
     !(path in wanted) || (wanted[path].version === version && wanted[path].integrity === integrity);
   return asked.every(isThere) && Object.entries(found).every(isSame);

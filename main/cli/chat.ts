@@ -178,7 +178,7 @@ function routeText(route: ChatRoute): string {
     ...(model === null ? [] : [model]),
     ...(firstContentMs === null ? [] : [`first token ${firstContentMs} ms`]),
     `${totalMs} ms in total`,
-    ...(fallbackReason === 'none' ? [] : [`passed over: ${fallbackReason}`]),
+    ...(fallbackReason === 'none' ? [] : [`skipped or failed: ${fallbackReason}`]),
     ...(requestId === null ? [] : [requestId]),
   ];
   return `[${parts.join(' | ')}]`;

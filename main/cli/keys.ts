@@ -89,7 +89,7 @@ async function list(dataDirectory: string): Promise<CommandOutcome> {
 }
 
 const NONE =
-  'There are no keys: every app on this machine may call. "switchyard keys add NAME" creates one; then every app needs one.';
+  'No API keys yet, so any app on this machine can use the gateway. "switchyard keys add NAME" creates one; then every app needs one.';
 
 /** As in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: z.infer<typeof LIMITS>[number]): string {

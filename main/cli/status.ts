@@ -76,7 +76,7 @@ function statusText(shown: Status, color: Paint): string {
   const isServing = judgement.verdict.kind === 'serving' || judgement.verdict.kind === 'untested';
   return [
     `${color(isServing ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
-    `Window: ${url}`,
+    `Dashboard: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
     '',
     ...rows,

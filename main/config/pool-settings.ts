@@ -51,7 +51,7 @@ export const OTHER_REGISTRIES = setting(
   'OTHER_REGISTRY_URLS',
   addresses,
   [],
-  'Further gateways of the pool that this machine reports to: the agent goes to the next one while one is silent, and comes back.',
+  'Other gateways of the pool. If this machine’s gateway stops responding, the machine reports to the next one, and returns when the first recovers.',
 );
 
 /** What several gateways share, in section `gateway`. */
@@ -61,7 +61,7 @@ export const POOL_SETTINGS = {
       optional(
         'DATABASE_URL',
         databaseUrl,
-        'PostgreSQL database in which several gateways share their machines. Empty: a file of this gateway.',
+        'PostgreSQL database in which several gateways share their machines, such as postgres://switchyard@db.lan/switchyard. Leave empty to use a file.',
       ),
     ),
   ),
@@ -76,6 +76,6 @@ export const POOL_SETTINGS = {
     'POOL_ADDRESSES',
     addresses,
     [],
-    'Addresses of all gateways of the pool, as machines reach them: agents are told of them.',
+    'Addresses of all gateways of the pool, as machines reach them, separated by commas. Machines learn them when they join.',
   ),
 };

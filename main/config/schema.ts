@@ -5,22 +5,23 @@ import { atStart, oneOf, optional, setting, type Setting } from './setting-types
 
 /** How an upstream can be asked to continue a partial answer; docs/reference/routing-rules.md#continuing-a-dropped-stream. */
 const PREFILL = oneOf({
-  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
-  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
-  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
-  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
-  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
+  auto: 'Switchyard detects it from the address or the model list. An unknown engine is treated as none.',
+  none: 'A dropped stream continues here only if the answer can be repeated (temperature 0 or a seed).',
+  'last-message':
+    'For llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5 and some models of OpenRouter.',
+  continue_final_message: 'For vLLM, SGLang and recent versions of llama.cpp.',
+  prefix: 'For Mistral, and for DeepSeek at its address ending in /beta.',
 });
 
-/** Which protocols an upstream speaks beside chat completions; docs/reference/http-api.md#endpoints. */
+/** Which protocols an upstream speaks in addition to chat completions; docs/reference/http-api.md#endpoints. */
 const PROTOCOLS = oneOf({
-  auto: 'Tried first; if it lacks the endpoint, chat completions are used for the next ten minutes.',
-  native: 'It serves both itself.',
-  chat: 'It serves neither; both are translated to chat completions and back.',
+  auto: 'Switchyard tries it. If the endpoint is missing, it uses chat completions for the next ten minutes.',
+  native: 'The upstream serves both itself.',
+  chat: 'The upstream serves neither. Switchyard translates both to chat completions and back.',
 });
 
 const MODELS_MEANING =
-  'IDs of other models that it serves. Requests for one of them come here first.';
+  'Other models that this upstream serves, such as gpt-4o,o3. Requests for one of them come here first.';
 
 /** What an upstream charges, and how much may be spent there; `prefix` as in `HOSTED_A`. */
 function priceSettings(prefix: string) {
@@ -28,34 +29,34 @@ function priceSettings(prefix: string) {
     priceInput: optional(
       `${prefix}_PRICE_INPUT`,
       kinds.amount,
-      'Price of a million input tokens, for the history. Empty: none.',
+      'Price of a million input tokens, such as 0.15. Leave empty to count no cost.',
     ),
     priceOutput: optional(
       `${prefix}_PRICE_OUTPUT`,
       kinds.amount,
-      'Price of a million output tokens.',
+      'Price of a million output tokens, such as 0.60. Leave empty to count no cost.',
     ),
     priceCached: optional(
       `${prefix}_PRICE_CACHED`,
       kinds.amount,
-      'Price of a million input tokens from its cache. Empty: the same as other input tokens.',
+      'Price of a million input tokens that come from the cache. Leave empty to use the input price.',
     ),
     budgetDay: optional(
       `${prefix}_BUDGET_DAY`,
       kinds.amount,
-      'Once this much is spent in a day at these prices, it is not called until the next day. Empty: no limit.',
+      'Daily spending limit, such as 2. Once it is reached, this upstream is skipped until the next day. Leave empty for no limit.',
     ),
     budgetMonth: optional(
       `${prefix}_BUDGET_MONTH`,
       kinds.amount,
-      'The same for a month, from its first day on.',
+      'Monthly spending limit, such as 30. It resets on the first of the month. Leave empty for no limit.',
     ),
   };
 }
 
-const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
-const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
-const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
+const PROTOCOLS_MEANING = 'Whether this upstream serves /v1/responses and /v1/messages.';
+const TIMEOUT = 'How long to wait for the first token before the request falls back.';
+const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
@@ -64,27 +65,27 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
     apiKey: optional(
       `${prefix}_API_KEY`,
       kinds.secret,
-      'Sent as a bearer token. Kept by the gateway and never shown again.',
+      'The key that this service gave you. It is sent as a bearer token and never shown again.',
     ),
     model: optional(
       `${prefix}_MODEL`,
       kinds.text,
-      'Model ID sent to this upstream. Empty: the one that the app asks for.',
+      'Model to ask this upstream for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
     ),
     models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
-    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard.'),
+    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard, such as Groq.'),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
       `${prefix}_HEADERS`,
       kinds.headerMap,
       {},
-      'Sent with every request. A new set replaces the current one.',
+      'Headers to send with every request, such as {"X-Org":"acme"}. A new set replaces the current one.',
     ),
     assemble: setting(
       `${prefix}_ASSEMBLE`,
       kinds.flag,
       true,
-      'Stream from the upstream even if the app does not: failures show early.',
+      'Always stream from this upstream, even if the app didn’t ask for it, so that failures are caught early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
     ...priceSettings(prefix),
@@ -92,7 +93,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
   };
 }
 
-const HOSTED_URL = 'Base URL of the API, such as https://api.example.com/v1.';
+const HOSTED_URL = 'Base URL of the API, such as https://api.openai.com/v1.';
 
 /** The settings of each upstream, in routing order. */
 const UPSTREAM_SETTINGS = {
@@ -100,7 +101,7 @@ const UPSTREAM_SETTINGS = {
     baseUrl: optional(
       'LOCAL_ENGINE_URL',
       kinds.httpUrl,
-      'Such as http://127.0.0.1:11434 for Ollama. Empty: the machines that have joined serve.',
+      'For example http://127.0.0.1:11434 for Ollama. Leave empty to use the machines that have joined.',
     ),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
     prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
@@ -112,15 +113,15 @@ const UPSTREAM_SETTINGS = {
   ondemand: {
     ...remote(
       'ONDEMAND',
-      'Address of the GPU that starts on demand, without /v1.',
+      'Address of the on-demand GPU, without /v1.',
       120_000,
-      'Longest wait for the first token, a cold start included; then the request falls back.',
+      'How long to wait for the first token, including a cold start, before the request fails.',
     ),
     warmup: setting(
       'ONDEMAND_WARMUP',
       kinds.flag,
       true,
-      'Start it in the background when Local fails. Off: it starts when a request reaches it.',
+      'Start it in the background as soon as Local fails. If off, it starts when a request reaches it.',
     ),
   },
 };
@@ -129,8 +130,8 @@ export const ENV_PREFIX = 'SWITCHYARD_';
 
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
-  any: 'Another upstream answers with the model that it has.',
-  same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
+  any: 'Yes: another upstream may answer with the model that it has.',
+  same: 'No: only upstreams that have the model are called. If none has it, the app gets a 404.',
 });
 
 /** Every setting, once: types, errors, `--help`, docs/reference/configuration.md and the window come from here. */
@@ -141,29 +142,34 @@ export const SETTINGS = {
       'FAIL_THRESHOLD',
       kinds.count,
       5,
-      'Consecutive failures before an upstream is skipped.',
+      'How many times in a row an upstream may fail before it is skipped.',
     ),
     cooldownMs: setting(
       'COOLDOWN_MS',
       kinds.milliseconds,
       60_000,
-      'How long it is skipped before one request tries it again.',
+      'How long a failing upstream is skipped before one request tries it again.',
     ),
     ttftThresholdMs: setting(
       'TTFT_THRESHOLD_MS',
       kinds.milliseconds,
       5000,
-      'A first token later than this counts as slow.',
+      'A first token that takes longer than this is slow.',
     ),
     ttftSlowThreshold: setting(
       'TTFT_SLOW_THRESHOLD',
       kinds.count,
       3,
-      'Slow answers in a row before it is skipped.',
+      'How many slow answers in a row an upstream may give before it is skipped.',
     ),
   },
   routing: {
-    forceZero: setting('FORCE_ZERO', kinds.flag, false, 'Only Local is called.'),
+    forceZero: setting(
+      'FORCE_ZERO',
+      kinds.flag,
+      false,
+      'Only Local may answer. Paid upstreams are never called.',
+    ),
     modelAliases: setting(
       'MODEL_ALIASES',
       kinds.aliases,
@@ -174,13 +180,13 @@ export const SETTINGS = {
       'MODEL_FALLBACK',
       MODEL_FALLBACK,
       'any',
-      'Whether another model may stand in for the one that an app asks for.',
+      'Whether another model may answer in place of the one that an app asks for.',
     ),
     idleTimeoutMs: setting(
       'IDLE_TIMEOUT_MS',
       kinds.milliseconds,
       30_000,
-      'Longest silence within an answer; then it counts as dropped.',
+      'How long an answer may go quiet before Switchyard treats it as dropped.',
     ),
     affinity: setting(
       'AFFINITY',
@@ -195,82 +201,112 @@ export const SETTINGS = {
       'HEALTH_CHECKS',
       kinds.flag,
       true,
-      'Upstreams that get no requests are checked through routes that cost nothing; a skipped one that passes gets the next request before its cool-down ends.',
+      'Check upstreams that get no requests, through routes that cost nothing. A skipped upstream that passes is tried again before its cool-down ends.',
     ),
     retryAfterMaxMs: setting(
       'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
-      'Longest Retry-After of an upstream to wait for; a longer one falls back.',
+      'Wait for an upstream that asks for at most this long (Retry-After). If it asks for longer, the request falls back.',
     ),
     hedge: setting(
       'HEDGE',
       kinds.oneOf({
-        own: 'Your machines back up each other; paid ones back up each other, and both calls are paid.',
-        all: 'Paid upstreams back up your machines too: the prompt leaves your network, and every call is paid.',
-        off: 'A slow upstream is waited for until its timeout.',
+        own: 'Your machines back up your machines, and paid upstreams back up paid ones. Then both calls are paid.',
+        all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
+        off: 'Switchyard waits for a slow upstream until its timeout.',
       }),
       'own',
-      'Which upstreams get a second call while the first has no token yet.',
+      'Which upstreams may get a second call while the first has no token yet.',
     ),
     hedgeMs: optional(
       'HEDGE_MS',
       kinds.milliseconds,
-      'Time without a first token until the second call. Empty: the slow threshold.',
+      'How long to wait for a first token before the second call. Leave empty to use the slow threshold.',
     ),
     hedgeBudget: setting(
       'HEDGE_BUDGET',
       kinds.percent,
       5,
-      'Share of the last 200 requests that may be hedged, but at least “Slow answers in a row”. 0: none.',
+      'How many of the last 200 requests may be hedged, in percent. At least as many as “Slow answers in a row” are; 0 turns hedging off.',
     ),
     resume: setting(
       'RESUME',
       kinds.oneOf({
-        'same-model': 'Upstreams with this model continue it; you pay for the prompt again.',
-        any: 'Any upstream continues it, so the style may change; you pay for the prompt again.',
-        off: 'The answer ends with an error, and the app has to ask again.',
+        'same-model':
+          'Upstreams with the same model may continue it. You pay for the prompt again.',
+        any: 'Any upstream may continue it, so the style may change. You pay for the prompt again.',
+        off: 'None: the answer ends with an error, and the app has to ask again.',
       }),
       'same-model',
       'Which upstreams may continue a dropped stream.',
     ),
   },
   agent: {
-    enabled: atStart(setting('AGENT', kinds.flag, true, 'Off: this machine serves no gateway.')),
-    engineUrl: optional('ENGINE_URL', kinds.httpUrl, 'Address of its engine. Empty: detected.'),
-    engineApiKey: optional('ENGINE_API_KEY', kinds.secret, 'Key of the engine at that address.'),
+    enabled: atStart(
+      setting(
+        'AGENT',
+        kinds.flag,
+        true,
+        'Share this machine’s engine with gateways. If off, no gateway can use it.',
+      ),
+    ),
+    engineUrl: optional(
+      'ENGINE_URL',
+      kinds.httpUrl,
+      'Address of the engine to share, such as http://127.0.0.1:8080. Leave empty to detect it.',
+    ),
+    engineApiKey: optional(
+      'ENGINE_API_KEY',
+      kinds.secret,
+      'Key that the engine at that address requires. Leave empty if it requires none.',
+    ),
     host: setting(
       'AGENT_HOST',
       kinds.text,
       '127.0.0.1',
-      'Address of the agent. Joining a gateway sets the one that the gateway can reach.',
+      'Address to listen on for gateways. Joining a gateway sets the one that it can reach.',
     ),
     ports: setting(
       'AGENT_PORTS',
       kinds.ports,
       AGENT_PORTS,
-      'Ports of the agent, separated by commas. Gateways look at 3001 and 47901.',
+      'Ports to listen on for gateways, separated by commas. Gateways look for machines at 3001 and 47901 only.',
     ),
     registryUrl: optional(
       'REGISTRY_URL',
       kinds.httpUrl,
-      'Gateway to report to. Empty: this one, or the one that the machine has joined.',
+      'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for this one, or the one that the machine has joined.',
     ),
     otherRegistryUrls: OTHER_REGISTRIES,
     enrollToken: optional(
       'ENROLL_TOKEN',
       kinds.secret,
-      'Token from “Add a machine” of that gateway. It works once.',
+      'Token from “Add a machine” on that gateway. It works once.',
     ),
-    heartbeatMs: setting('HEARTBEAT_MS', kinds.milliseconds, 15_000, 'Time between two reports.'),
-    region: optional('REGION', kinds.text, 'Label shown with this machine.'),
+    heartbeatMs: setting(
+      'HEARTBEAT_MS',
+      kinds.milliseconds,
+      15_000,
+      'How often this machine reports to its gateway.',
+    ),
+    region: optional(
+      'REGION',
+      kinds.text,
+      'Where this machine is, such as office. It is shown with the machine.',
+    ),
     onlyWhenIdle: setting(
       'AGENT_ONLY_WHEN_IDLE',
       kinds.flag,
       false,
       'Take no requests while the machine is in use, and for 5 minutes after.',
     ),
-    notOnBattery: setting('AGENT_NOT_ON_BATTERY', kinds.flag, false, 'No requests on battery.'),
+    notOnBattery: setting(
+      'AGENT_NOT_ON_BATTERY',
+      kinds.flag,
+      false,
+      'Take no requests while the machine runs on battery.',
+    ),
     maxGpuTemperatureC: optional(
       'AGENT_MAX_GPU_TEMPERATURE_C',
       kinds.celsius,
@@ -300,48 +336,53 @@ export const SETTINGS = {
         'HOST',
         kinds.text,
         '127.0.0.1',
-        'Address of the gateway; 127.0.0.1 includes ::1, an outside address includes both. Other machines can connect only if API keys are set.',
+        'Address to listen on. 127.0.0.1 also listens on ::1; any outside address also listens on localhost. Other machines can connect only if there are API keys.',
       ),
     ),
     port: atStart(
-      setting('PORT', kinds.port, 47_900, 'Port of the gateway, part of your apps’ base URL.'),
+      setting('PORT', kinds.port, 47_900, 'Port to listen on. It is part of your apps’ base URL.'),
     ),
     apiKeys: setting(
       'API_KEYS',
       kinds.secrets,
       [],
-      'Keys for apps, separated by commas; a new set replaces the current one. Every app then needs a key.',
+      'Keys for apps, separated by commas. Once there is one, every app needs a key. A new set replaces the current one.',
     ),
-    allowedHosts: setting('ALLOWED_HOSTS', kinds.names, [], 'More Host names to accept.'),
+    allowedHosts: setting(
+      'ALLOWED_HOSTS',
+      kinds.names,
+      [],
+      'Extra host names that this gateway answers to, such as gpu-box.local.',
+    ),
     allowedOrigins: setting(
       'ALLOWED_ORIGINS',
       kinds.origins,
       [],
-      'Web pages and app schemes that may call the gateway: https://chat.example.com, http://localhost:*, app://obsidian.md.',
+      'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
     maxBodyBytes: setting(
       'MAX_BODY_BYTES',
       kinds.byteCount,
       33_554_432,
-      'Larger request bodies are refused.',
+      'Largest request body to accept. Larger ones get an error.',
     ),
     maxBodiesInFlightBytes: setting(
       'MAX_BODIES_IN_FLIGHT_BYTES',
       kinds.memoryBytes,
       268_435_456,
-      'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
+      'Memory for the bodies of all running requests, each counted twice. If it is used up, apps get a 503 with Retry-After.',
     ),
     maxConcurrentRequests: setting(
       'MAX_CONCURRENT_REQUESTS',
       kinds.count,
       5000,
-      'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
+      'How many requests may run at the same time. Further ones wait for up to 10 s, each app in turn, then get a 503.',
     ),
     currency: setting(
       'CURRENCY',
       kinds.text,
       'USD',
-      'Currency of the prices, shown after amounts.',
+      'Currency of the prices you enter, such as EUR. It is shown after amounts.',
     ),
     electricityPriceKwh: optional(
       'ELECTRICITY_PRICE_KWH',

@@ -219,6 +219,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     noteDropped: logDroppedFields(log),
     observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
     inFlightAt: others.inFlightBeside(stats),
+    isRunning: stats.isRunning,
     remotesIn,
   };
   const serverDeps = {

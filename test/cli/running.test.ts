@@ -35,7 +35,7 @@ test('status says what can serve, and its exit code whether anything can', async
   const { run, host } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
   const { code, stdout, stderr } = await run('status');
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`Window: http://127.0.0.1:${new URL(host.url).port}\n`);
+  expect(stdout).toContain(`Dashboard: http://127.0.0.1:${new URL(host.url).port}\n`);
   expect(stdout).toMatch(/hosted_a +untested .*http:\/\/127\.0\.0\.1/);
   expect(stdout).toMatch(/hosted_b +not set up/);
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
@@ -53,7 +53,7 @@ test('keys add prints a key once; it works until it is revoked, also after a res
   const { run, host, DATA_DIR } = await startRunning({ LOCAL_ENGINE_URL: upstream.url });
   expect(await run('keys', 'list')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('every app on this machine may call'),
+    stdout: expect.stringContaining('any app on this machine can use the gateway'),
   });
   const { code, stdout, stderr } = await run('keys', 'add', 'laptop');
   expect([code, stderr]).toEqual([0, '']);
@@ -92,7 +92,7 @@ test('chat prints the answer on standard output and its route on standard error'
   const { code, stdout, stderr } = await run('chat', '--model', 'llama', 'Say', 'hello.');
   expect([code, stdout]).toEqual([0, 'Hello to you.\n']);
   expect(stderr).toMatch(
-    /^\[hosted_b \| m \| first token \d+ ms \| \d+ ms in total \| passed over: /,
+    /^\[hosted_b \| m \| first token \d+ ms \| \d+ ms in total \| skipped or failed: /,
   );
   expect(stderr).toMatch(/hosted_a=http_503.*req_\w+\]\n$/);
   expect(upstream.calls[0]?.json).toMatchObject({

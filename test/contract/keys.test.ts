@@ -70,7 +70,7 @@ test('an upstream never gets a key of the gateway', async () => {
   expect(upstream.calls[1]?.headers.authorization).toBe('Bearer of-the-engine');
 });
 
-test('the keys of API_KEYS work beside those with names', async () => {
+test('the keys of API_KEYS work alongside those with names', async () => {
   const { key, chat, revoke, list } = await started({
     API_KEYS: 'first-key-of-1234,second-key-of-12',
   });

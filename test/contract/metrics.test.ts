@@ -144,7 +144,7 @@ test('what became of requests is told apart', async () => {
   await expect.poll(outcomes).toEqual([0, 1, 1, 1]);
 });
 
-test('promtool finds nothing to mend', async ({ skip }) => {
+test('promtool finds nothing to fix', async ({ skip }) => {
   const isMissing = spawnSync('promtool', ['--version']).error !== undefined;
   skip(isMissing, 'SKIPPED: promtool is not installed; it comes with Prometheus');
   const upstream = await startUpstream(answers('hi'));

@@ -57,7 +57,7 @@ test.each<[name: string, spoil: (path: string) => void, says: RegExp]>([
   expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'registry_unwritten' } });
 });
 
-test('a damaged database is set aside, and the registry begins anew', async () => {
+test('a damaged database is set aside, and the registry begins again', async () => {
   const { url, notices, enrol } = await start((path) => writeFileSync(path, 'no database'));
   expect(await chat(url)).toMatchObject({ status: 200 });
   expect(notices).toEqual([expect.stringMatching(/registry\.db\.bad-/)]);

@@ -140,7 +140,7 @@ test('secrets go to secrets.json alone, everything else to settings.json; both a
   });
 });
 
-test('what the files hold beside it is kept', async () => {
+test('what the files hold alongside it is kept', async () => {
   const gateway = await startControlled({});
   const file = join(gateway.dataDirectory, 'settings.json');
   writeFileSync(file, '{"future":{"a":1},"circuit":{"newer":[2],"cooldownMs":7}}');

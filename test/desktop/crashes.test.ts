@@ -13,7 +13,7 @@ function crashesOf(count: number, isTold = true) {
 }
 
 describe('an error that nothing catches', () => {
-  test('is written down, and the program starts anew without waiting for anything', async () => {
+  test('is written down, and the program starts again without waiting for anything', async () => {
     const crashes = memoryFile();
     const { app, crash, window, host } = await startDesktop({ crashes });
     window().emit('ready-to-show');
@@ -128,7 +128,7 @@ describe('a page', () => {
     expect(windows).toHaveLength(1);
   });
 
-  test('that does not answer is asked about once, and opened anew on request', async () => {
+  test('that does not answer is asked about once, and opened again on request', async () => {
     const { window, windows, boxes, clicks, logged } = await startDesktop();
     const hung = window();
     hung.emit('unresponsive');

@@ -51,7 +51,7 @@ describe('tray icons', () => {
     expect(new Set(colours).size).toBe(TRAY_SHAPES.length);
   });
 
-  test.each(TRAY_SHAPES)('%s is drawn anew for screens of twice the density', (shape) => {
+  test.each(TRAY_SHAPES)('%s is drawn again for screens of twice the density', (shape) => {
     for (const kind of ['', 'Template'])
       expect(pixelsOf(`${shape}${kind}@2x.png`)).toHaveLength(
         4 * pixelsOf(`${shape}${kind}.png`).length,

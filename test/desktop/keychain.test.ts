@@ -49,7 +49,7 @@ describe('the keychain', () => {
     expect(state.sealed).toBe(1);
   });
 
-  test('is sealed anew when the system asks for it', async () => {
+  test('is sealed again when the system asks for it', async () => {
     const file = textFile();
     const { safeStorage, state } = createSafeStorage();
     await openKeychain({ safeStorage, platform: 'win32', file });
@@ -75,7 +75,7 @@ describe('the keychain', () => {
     expect(kindOf(opened)).toBe('none');
   });
 
-  test('that is lost is left as it is, and starts anew only when it is asked to', async () => {
+  test('that is lost is left as it is, and starts again only when it is asked to', async () => {
     const file = textFile();
     const before = createSafeStorage('ann');
     await openKeychain({ safeStorage: before.safeStorage, platform: 'linux', file });

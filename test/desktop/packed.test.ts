@@ -100,7 +100,7 @@ const OPTIONAL = [
 ];
 
 describe('the packed app', () => {
-  test("has our bundles, the packages that run, one file of SQLite's, and nothing beside", () => {
+  test("has our bundles, the packages that run, one file of SQLite's, and nothing else", () => {
     const files = filesIn(packed.app);
     const own = files.filter((name) => !name.startsWith('node_modules/'));
     const folders = new Set(own.map((name) => name.split('/').slice(0, -1).join('/')));
@@ -254,7 +254,7 @@ describe('the packed program under plain Node', () => {
     expect(log).not.toContain('store_unusable');
   });
 
-  test('is there again after an error that nothing has caught, and has told of it', async () => {
+  test('is there again after an error that nothing has caught, and has reported it', async () => {
     const directory = temporaryDirectory();
     const { child, ended } = startPacked([], directory);
     await messageOf(child);

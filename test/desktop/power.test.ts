@@ -3,7 +3,7 @@ import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 
 describe('sleep', () => {
-  test('drains the machine before, and afterwards serves again and looks at everything anew', async () => {
+  test('drains the machine before, and afterwards serves again and looks at everything again', async () => {
     const preferences = memoryFile();
     const { host, power } = await startDesktop({ preferences });
     power.emit('suspend');

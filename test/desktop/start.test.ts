@@ -231,7 +231,7 @@ describe('start', () => {
   });
 });
 
-describe('beside a gateway that another process runs', () => {
+describe('alongside a gateway that another process runs', () => {
   const LINK = 'http://127.0.0.1:47900/#code=0f';
 
   test('the window opens at its address, and no second gateway and no tray appear', async () => {

@@ -100,7 +100,7 @@ describe('the icon', () => {
   }
   const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
 
-  test('is made anew when its panel has come after it, as at login', async () => {
+  test('is made again when its panel has come after it, as at login', async () => {
     const panel = { isThere: false, hasOurs: false };
     const { trays, tray, wait } = await started(panel);
     await wait(3);
@@ -159,7 +159,7 @@ describe('the icon', () => {
     expect([trays.length, window().state]).toEqual([2, 'hidden']);
   });
 
-  test('is not made anew once the app quits', async () => {
+  test('is not made again once the app quits', async () => {
     const { app, host, trays, wait } = await started({ isThere: true, hasOurs: false });
     app.quit();
     host.finishStop();

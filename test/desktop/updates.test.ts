@@ -144,7 +144,7 @@ describe('updates', () => {
     expect(desktop.logged.includes('update_failed')).toBe(ends.length > 0);
   });
 
-  test('that nothing would verify are only told of', async () => {
+  test('that nothing would verify are only announced', async () => {
     const { updater, click, desktop } = await started('tell');
     await click('Check for updates');
     updater.emit('update-available', { version: '2.0.0' });

@@ -7,7 +7,7 @@ import { cliPage } from '../../scripts/cli-page.ts';
 import { configurationPage } from '../../scripts/docs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGES = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+const PAGES = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT, exclude: ['**/node_modules/**'] });
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 

@@ -28,7 +28,7 @@ test.each([
   await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
 });
 
-test('whoever has opened the link is signed in in every tab, and the link works again', async () => {
+test('a reader who has opened the link is signed in in every tab, and the link works again', async () => {
   const { demo, page } = await openDemo();
   const context = page.context();
   const second = await context.newPage();

@@ -86,7 +86,7 @@ test('an answer that is cut is carried on by another upstream, word for word', a
   expect(textOf(carried)).toBe(whole);
 });
 
-test('beside a slow hosted upstream the next one is asked within seconds, time after time', async () => {
+test('alongside a slow hosted upstream the next one is asked within seconds, time after time', async () => {
   const demo = await startDemo({ ...PACE, wordMs: 4, hedgeMs: 200 });
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');

@@ -131,11 +131,10 @@ class Reader {
 
   /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */
   async #start(settings: Readonly<Record<string, string>>, isOther = false): Promise<string> {
-    const own = { DATA_DIR: isOther ? this.#other : this.#own, PORT: '0', ...settings };
-    if (isOther) {
-      const cli = startCli({ ...own, AGENT: 'true', AGENT_HOST: agentAddress() });
-      return cli.printed(/Dashboard: [^]*/);
-    }
+    const agent = { AGENT: 'true', AGENT_HOST: agentAddress() };
+    const DATA_DIR = isOther ? this.#other : this.#own;
+    const own = { DATA_DIR, PORT: '0', ...agent, ...settings };
+    if (isOther) return startCli(own).printed(/Dashboard: [^]*/);
     this.#running?.kill('SIGTERM');
     await this.#running?.ended;
     const cli = startCli(own);

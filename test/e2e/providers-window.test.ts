@@ -13,7 +13,7 @@ import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
   startWindowHost({ ...NO_AGENT, ...settings }, { openStore: store });
 
-test('a machine is looked up, verified anew and removed', async () => {
+test('a machine is looked up, verified again and removed', async () => {
   const now = Date.now();
   const { stored } = machineAt(await startUpstream(), {
     record: { host: { ...HOST, hostname: 'tower' }, agent_url: 'http://127.0.0.1:3001' },
@@ -84,7 +84,7 @@ test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorti
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('a key that is pressed just as the list is drawn anew moves the focus, however slow the page is', async () => {
+test('a key that is pressed just as the list is drawn again moves the focus, however slow the page is', async () => {
   const host = await start(remembering(stateOf(10_000)));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();

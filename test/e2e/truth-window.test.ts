@@ -47,7 +47,7 @@ function told(host: Host) {
 
 const STUCK: Verdict = { kind: 'stuck', tries: 'local' };
 
-test('after failed requests, an engine that dies and comes back is told of without a request', async () => {
+test('after failed requests, an engine that dies and comes back is shown without a request', async () => {
   const { engine, host, url, verdict } = await startOwner();
   const page = await openPage(host.controlLink());
   const headline = page.getByRole('heading', { level: 1 });

@@ -48,7 +48,7 @@ test('the window shows an answer handed over from one upstream to the other', as
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('who may be asked beside a slow one is chosen, explained and saved', async () => {
+test('who may be asked alongside a slow one is chosen, explained and saved', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   await page.getByRole('link', { name: 'Settings' }).click();

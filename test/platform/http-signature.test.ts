@@ -270,7 +270,7 @@ test('a message for a pool names it, and nobody can name another one or none', (
   expect(kinds).toEqual(['forged', 'malformed', 'malformed', 'malformed', 'forged']);
 });
 
-test('a pool that is named beside a message for nobody in particular means nothing', () => {
+test('a pool that is named alongside a message for nobody in particular means nothing', () => {
   const headers = { ...signed().headers, 'x-gateway-pool': 'pool_a' };
   expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: undefined });
 });

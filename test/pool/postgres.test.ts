@@ -55,7 +55,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     expect(await versionIn(url)).toEqual([newer]);
   });
 
-  test('the version before goes on beside a newer one whose step leaves it working', async () => {
+  test('the version before keeps running alongside a newer one whose step leaves it working', async () => {
     const url = await postgres.database();
     const old = await openShared(url, 'gw_old');
     const next = { worksWith: 1, sql: 'ALTER TABLE switchyard.providers ADD COLUMN mood text' };

@@ -141,7 +141,7 @@ test('property: so it is where its checks always pass, and then it costs one qui
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hangs costs one dear probe for each doubling, however its checks go', async () => {
+test('property: one that hangs costs one costly probe for each doubling, however its checks go', async () => {
   const property = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
     const { dear, circuits, openedMs } = await live(given, {
       fails: 'silently',

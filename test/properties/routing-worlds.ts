@@ -250,6 +250,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       localUsed: () => {},
       random: () => 0.5,
       inFlightAt: (id) => monitor.stats.inFlightAt(id),
+      isRunning: monitor.stats.isRunning,
       config: () => config,
       remotesIn: remoteUpstreams,
     });

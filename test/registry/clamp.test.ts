@@ -34,7 +34,7 @@ test('a record within the limits is as it was sent', () => {
   expect(clamped(recordOf())).toEqual(recordOf());
 });
 
-test('raw shows the claims as they were sent, the record beside it what is believed of them', async () => {
+test('raw shows the claims as they were sent, the record alongside it what is believed of them', async () => {
   const { registry, join, beat } = startRegistry();
   const agent = await join();
   await beat(agent, { decode_tps: 9999, memory_bandwidth_gbs: 99_999, models: models(600) });

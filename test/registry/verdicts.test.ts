@@ -93,7 +93,7 @@ describe('a result is outdated', () => {
     expect(verification().status).toBe('pending');
   });
 
-  test('when it was enrolled anew meanwhile', async () => {
+  test('when it was enrolled again meanwhile', async () => {
     const { agent, id, host, subject, newToken, registry } = await withMachine();
     const { materialChanges } = subject();
     await registry.handleEnroll(agent.enroll(await newToken()));

@@ -23,7 +23,7 @@ const refused = (status: number, message: string) =>
   Response.json({ error: { message } }, { status });
 
 describe('the agent as the page reads it', () => {
-  test('its view is kept for whoever comes back', async () => {
+  test('its view is kept for the next visit', async () => {
     const view = agentView();
     const { agent, asked } = setUp(() => Response.json(view));
     expect(agent.last()).toBeNull();

@@ -65,7 +65,7 @@ describe('what is known of this machine', () => {
     expect(facts({ registry: membership({ kind: 'joined', url }) })['Reports to']).toBe(url);
   });
 
-  test('a port that could not be had is named beside the one that could', () => {
+  test('a port that could not be had is named alongside the one that could', () => {
     const failed = { kind: 'failed', port: 3001, message: '' } as const;
     const at = (...ports: AgentView['server']['ports']) =>
       facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
@@ -148,7 +148,7 @@ describe('problems', () => {
     expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
   });
 
-  test('each remedy stands alone: the page shows it beside other problems', () => {
+  test('each remedy stands alone: the page shows it alongside other problems', () => {
     const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
     const problems = problemsOf({
       host: '127.0.0.1',

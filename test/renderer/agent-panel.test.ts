@@ -82,7 +82,7 @@ test('where the environment holds Local’s address, the offer says why it canno
   expect(await panel.getByRole('alert').innerText()).toContain('SWITCHYARD_LOCAL_ENGINE_URL');
 });
 
-test('whoever only reads sees this machine and cannot steer it', async () => {
+test('a reader sees this machine and cannot steer it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -98,7 +98,7 @@ test('an agent that is switched off says how it comes back', async () => {
   expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
-test('an agent that is switched off is asked for once, also by whoever comes back', async () => {
+test('an agent that is switched off is asked for once, also on the next visit', async () => {
   const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
   const page = await openPage(host.controlLink());
   await page.clock.install();
@@ -117,7 +117,7 @@ test('an agent that is switched off is asked for once, also by whoever comes bac
   expect(asked).toBeLessThan(2);
 });
 
-test('the checks are run from this side and shown beside what the gateway sees', async () => {
+test('the checks are run from this side and shown alongside what the gateway sees', async () => {
   putCardOnPath();
   const { host } = await startMachine();
   const page = await openProviders(host);
@@ -136,7 +136,7 @@ test('the checks are run from this side and shown beside what the gateway sees',
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('whoever only reads cannot have the checks run', async () => {
+test('a reader cannot have the checks run', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();

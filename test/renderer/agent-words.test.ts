@@ -81,7 +81,7 @@ describe('this machine', () => {
     expect(todo).toMatch(/automatically/);
   });
 
-  test('whoever only reads is not told to have paused it', () => {
+  test('a reader is not said to have paused it', () => {
     const { what } = words({ owner: owner('paused', 'paused') }, { ...OWNER, isOwner: false });
     expect(what).toBe('Paused by its owner: it takes no requests until it is resumed.');
     expect(words({ owner: owner('paused', 'paused') }).what).toMatch(/^Paused by you:/);

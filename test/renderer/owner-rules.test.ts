@@ -50,7 +50,7 @@ test('a rule is in force as soon as it is switched, and says what it did', async
   await standing(page, 'held back').waitFor({ state: 'detached' });
 });
 
-test('a temperature is entered beside its switch, and a wrong one is explained', async () => {
+test('a temperature is entered alongside its switch, and a wrong one is explained', async () => {
   const host = await startMachine();
   const { page, rules } = await openRules(host.controlLink());
   const limit = rules.getByLabel('Limit in °C');
@@ -90,7 +90,7 @@ test('a rule that the environment sets is shown as such and cannot be switched',
   await rules.getByText('SWITCHYARD_AGENT_YIELD_TO_OTHERS').waitFor();
 });
 
-test('whoever only reads sees the rules and cannot switch them', async () => {
+test('a reader sees the rules and cannot switch them', async () => {
   const host = await startMachine();
   const { rules } = await openRules(new URL(host.controlLink()).origin);
   expect(await rules.getByRole('checkbox').count()).toBe(6);

@@ -102,7 +102,7 @@ describe('the registry as the page reads it', () => {
     expect(asked).toEqual([`POST /api/v1/providers/${ID}/verify`]);
   });
 
-  test('a removed machine is gone at once, and the list is read anew', async () => {
+  test('a removed machine is gone at once, and the list is read again', async () => {
     const { providers, asked } = setUp((_path, { method }) =>
       method === 'DELETE'
         ? Response.json({ id: ID })

@@ -94,7 +94,7 @@ describe('meters', () => {
   const [device] = agentRecord().gpu.devices;
   const shown = (over: Partial<GpuDevice>) => (device ? metersOf({ ...device, ...over }) : []);
 
-  test('a figure stands beside its part of the whole', () => {
+  test('a figure stands alongside its part of the whole', () => {
     const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
     expect(memory).toEqual({ label: 'Memory', text: '12.0 of 24.0 GB', share: 0.5 });
     expect(busy).toEqual({ label: 'Load', text: '3%', share: 0.03 });

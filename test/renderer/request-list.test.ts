@@ -36,7 +36,7 @@ test('rows that did not change are the same list', () => {
   expect(holdRows(standing, standing).shown).toBe(standing);
 });
 
-test('each ended request is under one filter beside All, a resumed one under Fell back', () => {
+test('each ended request is under one filter in addition to All, a resumed one under Fell back', () => {
   const filters = ['first-choice', 'fell-back', 'failed'] as const;
   const under = (row: ReturnType<typeof request>) =>
     filters.filter((name) => matchesFilter(row, name));
@@ -153,7 +153,7 @@ test('the newest, read again, join up with what was read before, and rows stay t
   expect(after.rows[60]).toBe(before.rows[10]);
 });
 
-test('where more came than a page holds, the list begins anew rather than with a gap', () => {
+test('where more came than a page holds, the list begins again rather than with a gap', () => {
   const before = readNewest(NOTHING_READ, rowsTo(449));
   const after = readNewest(before, rowsTo(949));
   expect(idsOf(after)).toEqual(rowsTo(949, 750).map(({ id }) => id));

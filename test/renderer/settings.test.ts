@@ -238,7 +238,7 @@ describe('words', () => {
     expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
   });
 
-  test('long times are said in words beside their milliseconds', () => {
+  test('long times are said in words alongside their milliseconds', () => {
     expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
     expect(unitOf(timeout, '250')).toBe('ms');
     expect(unitOf(timeout, 'soon')).toBe('ms');

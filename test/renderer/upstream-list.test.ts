@@ -131,7 +131,7 @@ describe('a budget', () => {
     ]);
   });
 
-  test('that is spent keeps its upstream out until it begins anew, and leads to what raises it', () => {
+  test('that is spent keeps its upstream out until it begins again, and leads to what raises it', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, view] = drawn.upstreams;

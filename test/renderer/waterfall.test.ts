@@ -195,7 +195,7 @@ describe('the lines of a waterfall', () => {
     expect(lanesOf(rows.sixteen().attempts)).toEqual(Array.from({ length: 16 }, () => 0));
   });
 
-  test('whoever carries an answer on is on the other line than what broke off', () => {
+  test('the upstream that continues an answer is on the other line than what broke off', () => {
     expect(lanesOf(rows.handedOver().attempts)).toEqual([0, 1]);
     expect(lanesOf(rows.hedgedAndHandedOver().attempts)).toEqual([0, 1, 0]);
   });
@@ -268,7 +268,7 @@ const startOf = (row: RequestRow, index: number) =>
   drawn(row).find((segment) => segment.attempt === index)?.left;
 
 describe('the marks of a waterfall', () => {
-  test('a hedge is marked and named where it begins, whoever came first', () => {
+  test('a hedge is marked and named where it begins, whichever came first', () => {
     for (const row of [rows.hedgeWon(), rows.hedgeLost()]) {
       expect(marks(row)).toEqual([{ kind: 'hedge', attempt: 1, lane: 1, at: startOf(row, 1) }]);
       const [note] = notes(row).filter(({ about }) => about === 'next');

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -66,6 +67,7 @@ function checkout(installed: Packages | null): string {
   if (installed !== null) {
     const lockfile = { lockfileVersion: 3, packages: installed };
     put('node_modules/.package-lock.json', JSON.stringify(lockfile));
+    for (const path of Object.keys(installed)) mkdirSync(join(tree, path), { recursive: true });
   }
   return tree;
 }
@@ -118,6 +120,12 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
   ])('dependencies are installed where %s', (_why, installed) => {
     const asked = ['install --no-save --no-workspaces'];
     expect(setUp(checkout(installed))).toEqual({ ...DONE, asked });
+  });
+
+  test('dependencies are installed where npm has only written down that they are', () => {
+    const tree = checkout(ROOT_ONLY);
+    rmSync(join(tree, 'node_modules/left-pad'), { recursive: true });
+    expect(setUp(tree)).toEqual({ ...DONE, asked: ['install --no-save --no-workspaces'] });
   });
 
   test('tools that are there already are kept up to date by a start, so that the next one finds all in order', () => {

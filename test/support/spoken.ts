@@ -142,6 +142,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     identifyLocal: () => null,
     localUsed: () => {},
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
+    isRunning: monitor.stats.isRunning,
   };
   return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };
 }

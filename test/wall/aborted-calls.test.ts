@@ -131,7 +131,7 @@ describe('what a caller that leaves has used is estimated', () => {
   });
 });
 
-test('what an upstream told of an answer that failed is counted as it told it', async () => {
+test('the usage that an upstream reports of a failed answer is counted as reported', async () => {
   const nothing = [ROLE, chunk({}, 'stop'), usageChunk(100, 0), DONE];
   const a = await startUpstream(sse(...nothing));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });

@@ -141,7 +141,7 @@ describe('after the cool-down', () => {
   });
 });
 
-test('each probe that was dear doubles the cool-down, to 10 minutes at most', async () => {
+test('each probe that was costly doubles the cool-down, to 10 minutes at most', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
   a.script = hang;
   for (const [n, minutes] of [2, 4, 8, 10, 10].entries()) {
@@ -164,7 +164,7 @@ test('a probe that failed quickly cost nobody anything, and doubles nothing', as
   expect(a.calls).toHaveLength(6);
 });
 
-test('a probe that failed after a silence past the hedge delay was dear', async () => {
+test('a probe that failed after a silence past the hedge delay was costly', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
   a.script = hang;
   clock.advance(MINUTE_MS);
@@ -176,7 +176,7 @@ test('a probe that failed after a silence past the hedge delay was dear', async 
   expect(circuitOf(gateway).cooldownRemainingMs).toBe(2 * MINUTE_MS);
 });
 
-test('what is learnt by one request holds for those that run beside it', async () => {
+test('what is learnt by one request holds for those that run alongside it', async () => {
   const clock = createManualClock();
   const a = await startUpstream(hang);
   const b = await startUpstream(answers('from b'));

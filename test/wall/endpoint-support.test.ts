@@ -16,7 +16,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
   'an upstream without %s',
   (_name, { path, body, whole }) => {
     test.each([404, 405, 501])(
-      'that answers %i is passed over, without a mark on its health, and not asked for ten minutes',
+      'that answers %i is skipped, without a mark on its health, and not asked for ten minutes',
       async (status) => {
         const a = await startUpstream(error(status, 'Not Found'));
         const b = await startUpstream(json(200, whole));

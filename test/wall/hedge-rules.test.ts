@@ -66,7 +66,7 @@ describe('HEDGE', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('(all) asks a paid one beside a slow local, and says so', async () => {
+  test('(all) asks a paid one alongside a slow local, and says so', async () => {
     const scene = await startScene({ local: hang, hosted_a: answers('from a') }, { HEDGE: 'all' });
     const { pending, call } = await askSlow(scene, scene.up.local);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });

@@ -30,7 +30,7 @@ const ONE_FAILURE_OPENS = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' };
 const COOLDOWN_MS = 10_000;
 
 describe('among the owner’s own machines', () => {
-  test('the next one is asked beside a slow one, without a word in the settings', async () => {
+  test('the next one is asked alongside a slow one, without a word in the settings', async () => {
     const tier = await startTierScene({ slow: hang, fast: hang }, UNASKED);
     const { slow, fast } = tier.own;
     const took = await fastest(async () => {
@@ -64,7 +64,7 @@ describe('among the owner’s own machines', () => {
     expect(circuits[fast.id]).toMatchObject({ open: false, fails: 0, successes });
   });
 
-  test('the slow one may still win, and then no upstream was passed over', async () => {
+  test('the slow one may still win, and then no upstream was skipped', async () => {
     const tier = await startTierScene({ slow: hang, other: hang });
     const { slow, other } = tier.own;
     const { pending, slow: call, hedge } = await askHedged(tier, slow, other, PLAIN);

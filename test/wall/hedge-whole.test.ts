@@ -54,7 +54,7 @@ describe('an answer that is put together', () => {
     expect(up.hosted_b.calls).toHaveLength(0);
   });
 
-  test('that wins and then breaks is passed over for the next one; none is called twice', async () => {
+  test('that wins and then breaks is skipped for the next one; none is called twice', async () => {
     const scene = await startScene({
       hosted_a: hang,
       hosted_b: cut(ROLE, A),

@@ -84,7 +84,7 @@ describe('a key that has reached its limit', () => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  test('may call again when the limit is raised, lifted, or begins anew', async () => {
+  test('may call again when the limit is raised, lifted, or begins again', async () => {
     const { add, limit, statuses, clock } = await started();
     const key = await add('laptop', { requestsDay: 1 });
     expect(await statuses(key, 2)).toEqual([200, 429]);

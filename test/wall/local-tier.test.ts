@@ -112,7 +112,7 @@ describe('a verified machine', () => {
 });
 
 describe('a machine that fails', () => {
-  test('is passed over for the next one', async () => {
+  test('is skipped for the next one', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     const answer = await chat(tier.url);
@@ -132,13 +132,13 @@ describe('a machine that fails', () => {
     ['bad_response', cut(ROLE)],
     ['http_404', error(404, 'nothing here')],
     ['context_length', error(400, 'the prompt is too long')],
-  ])('by %s is passed over for the next one', async (reason, script) => {
+  ])('by %s is skipped for the next one', async (reason, script) => {
     const [dead, alive] = [await startMachine(script), await startMachine(answers('hi'))];
     const answer = await chatStream((await startTier([dead, alive])).url);
     expect(answer).toMatchObject({ status: 200, reason: `local/${dead.id}=${reason}` });
   });
 
-  test('to be reached is passed over for the next one', async () => {
+  test('to be reached is skipped for the next one', async () => {
     const [gone, alive] = [await startMachine(answers('x')), await startMachine(answers('hi'))];
     await gone.close();
     const answer = await chat((await startTier([gone, alive])).url);
@@ -217,7 +217,7 @@ describe('a machine that fails', () => {
     expect(circuits[other.id]).toMatchObject({ fails: 0, successes: 0 });
   });
 
-  test('while a whole answer is put together is passed over for the next one', async () => {
+  test('while a whole answer is put together is skipped for the next one', async () => {
     const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
     const other = await startMachine(json(200, completion('whole')));
     const tier = await startTier([broken, other]);

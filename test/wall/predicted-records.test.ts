@@ -64,7 +64,7 @@ describe('the circuit', () => {
 });
 
 describe('the record', () => {
-  test('shows what was predicted beside what came', async () => {
+  test('shows what was predicted alongside what came', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     scene.up.local.script = reading(scene.clock, 2 * MS_PER_BYTE);
     await prompt(scene, SHORT);

@@ -30,7 +30,7 @@ test.each([
   },
 );
 
-test('another request is not asked anew: the next answer might be any other', async () => {
+test('another request is not asked again: the next answer might be any other', async () => {
   const { b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
   const answer = await chatStream(gateway.url, { temperature: 0.1 });
   expect(brokenOff(answer.text).before).toBe(BEGUN.join(''));
@@ -127,7 +127,7 @@ test('an answer repeated as JSON continues in the same stream', async () => {
   expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('usage of an answer given anew is that of the whole answer', async () => {
+test('usage of an answer given again is that of the whole answer', async () => {
   const usage = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 };
   const last = chunkOf('b', {}, 'stop', { usage });
   const { gateway } = await startAnew(cut(...BEGUN), sse(...begun('b', 9), last));

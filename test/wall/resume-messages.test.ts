@@ -199,7 +199,7 @@ test('after a second cut a third upstream goes on, from all that was sent', asyn
   expect((await b.call(1)).path).toBe('/messages');
 });
 
-test('an echo of a begun message is dropped, and a message begun anew is passed over', async () => {
+test('an echo of a begun message is dropped, and a message begun again is skipped', async () => {
   const settings = { ...AUTO, HOSTED_B_PREFILL: 'last-message' };
   const echo: Script = (call) =>
     sse(...told('b', [lastOf(call)?.content ?? '', ...missing(call)]))(call);

@@ -66,7 +66,7 @@ describe('a thought', () => {
     expect(limit).toBe(46);
   });
 
-  test('is not gone on with by others, who would begin it anew', async () => {
+  test('is not gone on with by others, who would begin it again', async () => {
     const { b, gateway } = await startWith(cut(...first), sse(...rest), 'vllm');
     const { text } = await chatStream(gateway.url);
     expect(brokenOff(text).before).toBe(first.join(''));

@@ -72,7 +72,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       ['word by word', WORDS],
       ['in one piece', [TEXT]],
       ['letter by letter', TEXT.split('')],
-    ])('one that begins the answer anew, %s, is passed over', async (_law, said) => {
+    ])('one that begins the answer again, %s, is skipped', async (_law, said) => {
       const scripts = [cut(...BEGUN), sse(...told('b', said)), goesOn('c')];
       const { b, c, gateway } = await startHandover(scripts, settings);
       expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
@@ -80,14 +80,14 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('where all begin it anew the caller has an answer that visibly ends, never a doubled one', async () => {
+    test('where all begin it again the caller has an answer that visibly ends, never a doubled one', async () => {
       const anew = sse(...told('b'));
       const { gateway } = await startHandover([cut(...BEGUN), anew, anew], settings);
       const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });
 
-    test('one that began it anew is not asked to continue again, with temperature 0 it is asked to repeat at once', async () => {
+    test('one that began it again is not asked to continue again, with temperature 0 it is asked to repeat at once', async () => {
       const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
       const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
       const asked = async (more: Record<string, unknown>) => {
@@ -144,7 +144,7 @@ describe.each<[name: string, refuses: Script, reason: string]>([
   ['refuses our key', error(401), 'credentials'],
   ['has spent its quota', error(402), 'quota'],
 ])('one that %s', (_law, refuses, reason) => {
-  test('is passed over, and the caller hears nothing of it', async () => {
+  test('is skipped, and the caller hears nothing of it', async () => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
     const answer = await chatStream(gateway.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
@@ -176,7 +176,7 @@ test('one that rejects a prefill counts for nothing in its circuit, the one that
   expect(await counted(gateway, 'hosted_c')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('one that says nothing is passed over when its time is up, and hung up on', async () => {
+test('one that says nothing is skipped when its time is up, and hung up on', async () => {
   const { b, clock, gateway } = await startHandover([cut(...BEGUN), hang, goesOn('c')]);
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
   const call = await b.call(1);

@@ -96,7 +96,7 @@ test('after a second cut a third upstream resumes, from all that was sent', asyn
   expect(askedOf(await c.call(1))).toBe('The quick brown fox');
 });
 
-test('one that breaks off before it says anything new is passed over', async () => {
+test('one that breaks off before it says anything new is skipped', async () => {
   const { gateway } = await startHandover([
     cut(...begun('a', 2)),
     cut(told('b')[0] ?? ''),
@@ -123,7 +123,7 @@ test('each event reaches the caller before the next is sent, on both sides of a 
   expect(heard((await pending.answer).text)).toMatchObject({ finishes: ['stop'], dones: 1 });
 });
 
-test('what the new one sends beside the text goes along: comments, and its usage once', async () => {
+test('what the new one sends alongside the text goes along: comments, and its usage once', async () => {
   const usage = { prompt_tokens: 9, completion_tokens: 6, total_tokens: 15 };
   const last = { id: 'b', object: 'chat.completion.chunk', choices: [], usage };
   const second: Script = (call) => {

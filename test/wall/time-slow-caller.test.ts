@@ -87,7 +87,7 @@ test('a caller that does not read stops the upstream, fills no memory, and is no
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('once the caller reads again, silence of the upstream counts anew from there', async () => {
+test('once the caller reads again, silence of the upstream counts again from there', async () => {
   const { clock, gateway, caller, call } = await startFlooded(
     flood(({ res }) => void res.write(chunk({ content: 'the last word' }))),
   );

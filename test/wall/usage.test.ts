@@ -129,7 +129,7 @@ test('an answer that another upstream resumed costs what that one itself has rea
   expect((await history(gateway.url)).today.spentNano).toBe(5_600_000);
 });
 
-test('usage is counted by the name of the key, beside that of all', async () => {
+test('usage is counted by the name of the key, in addition to that of all', async () => {
   const upstream = await startUpstream(tells);
   const keys = ['first-key-of-1234', 'second-key-of-12'];
   const gateway = await startWithHistory({

@@ -207,7 +207,7 @@ function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): st
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.headers['x-gateway-agent'] === 'unauthorized')
     return gatewayToken
-      ? 'Another enrolment is in force: restart Switchyard here, or join this machine again.'
+      ? 'The running agent uses another enrolment than the one on disk. Restart Switchyard, or join this machine again.'
       : 'It listens beyond this machine and answers only its gateway: see what that gateway says about it.';
   if (answer.status === 401 || answer.status === 403)
     return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';

@@ -325,7 +325,7 @@ const OVERLOADED: GatewayError = {
   status: 503,
   code: 'overloaded',
   message:
-    'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
+    'The gateway has no memory left for request bodies (limit: SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES). Try again in a moment.',
   retryAfterMs: 1000,
 };
 
@@ -339,7 +339,7 @@ function tooMany({ limit }: AdmissionView): GatewayError {
   return {
     status: 503,
     code: 'overloaded',
-    message: `${limit} requests are in flight, as many as SWITCHYARD_MAX_CONCURRENT_REQUESTS allows, and others are waiting; try again in a moment.`,
+    message: `${limit} requests are running, the limit of SWITCHYARD_MAX_CONCURRENT_REQUESTS, and others are waiting. Try again in a moment.`,
     retryAfterMs: 2000,
   };
 }

@@ -45,9 +45,18 @@ const ZERO = {
 /** Counts requests; results of attempts are counted by the circuits. */
 export type Stats = ReturnType<typeof createStats>;
 
+const modelAt = (id: string, model: string) => `${id} ${model}`;
+
+function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + change;
+  if (now === 0) counts.delete(key);
+  else counts.set(key, now);
+}
+
 export function createStats() {
   let totals = { ...ZERO };
   const running = new Map<string, number>();
+  const runningModels = new Map<string, number>();
   const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
     accepted: () => void (totals.totalRequests += 1),
@@ -60,15 +69,19 @@ export function createStats() {
       totals.tokens += used;
     },
     /** An attempt at an upstream or a provider has started. */
-    entered: (id: string) => void running.set(id, inFlightAt(id) + 1),
+    entered(id: string, model: string) {
+      add(running, id, 1);
+      add(runningModels, modelAt(id, model), 1);
+    },
     /** The attempt has ended, whatever its result. */
-    left(id: string) {
-      const now = inFlightAt(id) - 1;
-      if (now === 0) running.delete(id);
-      else running.set(id, now);
+    left(id: string, model: string) {
+      add(running, id, -1);
+      add(runningModels, modelAt(id, model), -1);
     },
     /** Running attempts at an upstream or a provider. */
     inFlightAt,
+    /** Whether one of them is for this model. */
+    isRunning: (id: string, model: string) => runningModels.has(modelAt(id, model)),
     /** Running attempts by id, for all upstreams and providers that have any. */
     running: () => running,
     view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),

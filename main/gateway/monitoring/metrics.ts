@@ -69,7 +69,7 @@ function requestFamilies(traffic: TrafficView): Family[] {
       'Requests answered by another upstream than the first choice, also those continued by one.',
       fallbacks,
     ),
-    counter('switchyard_hedges_total', 'Second calls beside a slow first one.', [
+    counter('switchyard_hedges_total', 'Second calls while a first one was slow.', [
       [{ result: 'won' }, hedgesWon],
       [{ result: 'lost' }, hedgesLost],
     ]),
@@ -125,7 +125,7 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
     ),
     counter(
       'switchyard_skips_total',
-      'Upstreams passed over without a call, by reason.',
+      'Upstreams skipped without a call, by reason.',
       byReason(({ skips }) => skips),
     ),
     histogramFamily(

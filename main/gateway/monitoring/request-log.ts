@@ -214,7 +214,7 @@ class OpenAttempt implements AttemptObserver {
     row.attemptCount += 1;
     if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
     request.changed();
-    for (const id of start.ids) stats.entered(id);
+    for (const id of start.ids) stats.entered(id, target.model);
     if (cause === 'hedge') stats.hedged();
   }
 
@@ -240,7 +240,7 @@ class OpenAttempt implements AttemptObserver {
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
     const { stats, latencies, routed } = this.#request.deps;
-    const { provider } = this.#start.target;
+    const { provider, model } = this.#start.target;
     this.#row.endMs = this.#request.msAt(end.endedAt.ticks);
     this.#row.reason = reason;
     this.#row.error = error;
@@ -250,7 +250,7 @@ class OpenAttempt implements AttemptObserver {
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);
-    for (const id of this.#start.ids) stats.left(id);
+    for (const id of this.#start.ids) stats.left(id, model);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
       if (verdict !== 'neutral') routed(provider, verdict);

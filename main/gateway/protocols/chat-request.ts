@@ -66,7 +66,10 @@ function requestOf(
     case 'other':
       return bad('The body must be a JSON object.', null);
     case 'too_much':
-      return bad('The body has too many fields, too long a name or too deep a nest.', null);
+      return bad(
+        'The body has too many fields, a field name that is too long, or JSON that is nested too deeply.',
+        null,
+      );
     case 'object': {
       const { members } = parsed;
       const fields = commonFields(bytes, members);

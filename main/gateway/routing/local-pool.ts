@@ -17,6 +17,8 @@ export interface BalancingDeps {
   readonly random: () => number;
   /** Running requests at a provider. */
   readonly inFlightAt: (id: string) => number;
+  /** Whether one of this gateway's is for the model. */
+  readonly isRunning: (id: string, model: string) => boolean;
   readonly predictions: Predictions;
   readonly prefixes: Prefixes;
 }
@@ -71,17 +73,19 @@ const UNTIL_IT_IS_IDLE: Excluded = { kind: 'excluded', reason: 'busy', waitMs: 0
 
 /**
  * A machine on which the request would load a model while another one runs: that may throw out the model that is
- * answering. Embedders and rerankers are small, and no other upstream may stand in for them.
+ * answering. One that is being loaded for an earlier request is waited for. Embedders and rerankers are small, and no
+ * other upstream may stand in for them.
  */
 function loadingUnderRequest(
   target: LocalTarget,
   request: ChatRequest,
-  { inFlightAt }: BalancingDeps,
+  { inFlightAt, isRunning }: BalancingDeps,
 ): Excluded | null {
-  if (request.endpoint.keepsModel || inFlightAt(circuitIdOf(target)) === 0) return null;
+  const id = circuitIdOf(target);
+  if (request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
   const model = modelAt(target, request);
-  const isUnloaded = target.facts?.find(({ id }) => id === model)?.loaded === false;
-  return isUnloaded ? UNTIL_IT_IS_IDLE : null;
+  const isUnloaded = target.facts?.find((facts) => facts.id === model)?.loaded === false;
+  return isUnloaded && !isRunning(id, model ?? '') ? UNTIL_IT_IS_IDLE : null;
 }
 
 /**

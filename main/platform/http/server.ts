@@ -158,7 +158,7 @@ const MIN_BYTES_PER_S = 256;
 /** Longer than any pause of a live sender. */
 const SLACK_MS = 20_000;
 /** For the callers of such a body. */
-export const TOO_SLOW_BODY = `The body stopped coming, or came at less than ${MIN_BYTES_PER_S} bytes a second.`;
+export const TOO_SLOW_BODY = `Timed out: the body stopped arriving, or came at less than ${MIN_BYTES_PER_S} bytes a second.`;
 
 /** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
 export function readBody(

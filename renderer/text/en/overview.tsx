@@ -122,7 +122,7 @@ export const overview = {
       hedge: {
         word: '2 See a hedge',
         watch:
-          'Hosted A is slow now. After 2 s, Hosted B is asked beside it, and the faster one answers.',
+          'Hosted A is slow now. After 2 s, Hosted B is asked as well, and the faster one answers.',
       },
       resume: {
         word: '3 See a stream continued',

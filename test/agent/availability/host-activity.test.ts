@@ -154,7 +154,7 @@ describe('idle time on Linux', () => {
     expect(await machine('linux', scripts, root).userIdleMs()).toBe(61_000);
   });
 
-  test('is unknown in a container, and beside a desktop that touches no terminal', async () => {
+  test('is unknown in a container, and alongside a desktop that touches no terminal', async () => {
     const container = terminals({ '/dev/tty': 0, '/dev/pts/0': 61_000 });
     expect(await machine('linux', {}, container).userIdleMs()).toBeNull();
     const desktop = terminals({ ...CONSOLES, '/tmp/.X11-unix/X0': 0 });

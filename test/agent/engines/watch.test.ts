@@ -175,7 +175,7 @@ test('of two engines the one that can answer is served, and it stays so between 
   ]);
 });
 
-test('an engine that gives way to another on its port is known anew', async () => {
+test('an engine that gives way to another on its port is known again', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();

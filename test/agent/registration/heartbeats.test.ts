@@ -267,7 +267,7 @@ describe('a heartbeat', () => {
   });
 });
 
-test('a heartbeat comes at once when the system says that it has woken, and the GPU is read anew', async () => {
+test('a heartbeat comes at once when the system says that it has woken, and the GPU is read again', async () => {
   const ownRegistry = hearingRegistry();
   const { agent, clock, telemetry } = await startAgent({ ownRegistry });
   await until(() => ownRegistry.statuses.length === 1);

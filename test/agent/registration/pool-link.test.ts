@@ -91,7 +91,7 @@ test('while its gateway does not answer, heartbeats go to the next; a minute lat
   expect(link.url).toBe(a.url);
 });
 
-test('one that takes messages and says nothing is passed over after four seconds', async () => {
+test('one that takes messages and says nothing is skipped after four seconds', async () => {
   const [a, b] = [await gateway(), await gateway()];
   const { clock, beat, link } = await agentOf(a, [b.url]);
   a.mode = 'silent';
@@ -159,7 +159,7 @@ test('a token that one gateway of the pool refuses is shown to no other', async 
   expect(b.signedFor).toEqual([]);
 });
 
-test('all that is announced with the enrolment is known to the first heartbeat, whoever is there to take it', async () => {
+test('all that is announced with the enrolment is known to the first heartbeat, whichever gateway takes it', async () => {
   const [a, b] = [await gateway(), await gateway()];
   a.pool = { id: 'pool_a', registries: [a.url, b.url] };
   const { enroll, beat, link, announced } = await agentOf(a);

@@ -56,7 +56,7 @@ test('a key that others could read is closed to them', () => {
   expect(modeOf(path)).toBe(0o600);
 });
 
-test('a disk that takes no key is told of, and ends nothing', () => {
+test('a disk that takes no key is reported, and ends nothing', () => {
   const { identity, warnings } = open(join(temporaryDirectory(), 'nowhere'));
   expect(identity.id).toMatch(/^prv_/);
   expect(warnings).toEqual([

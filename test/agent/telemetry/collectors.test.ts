@@ -177,7 +177,7 @@ describe('AMD', () => {
     );
   });
 
-  test('with a tool that hangs is told of, and no second one is started beside it', async () => {
+  test('with a tool that hangs is reported, and no second one is started alongside it', async () => {
     const there = world({ 'amd-smi': HANGS });
     const collector = amd(there);
     collector.start();
@@ -241,7 +241,7 @@ describe('Intel', () => {
   });
 });
 
-test('a driver file that is never read to its end stalls nothing and is told of', async () => {
+test('a driver file that is never read to its end stalls nothing and is reported', async () => {
   const clock = createManualClock();
   const collector = createPollCollector(() => new Promise(() => {}), {
     clock,
@@ -269,7 +269,7 @@ function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
   return readBy('sysfs', { key, vendor: 'amd', name: key, ...part });
 }
 
-test('beside another card one that only drives a screen does not count', () => {
+test('next to another card, one that only drives a screen does not count', () => {
   const names = (...devices: GpuDevice[]) =>
     mergedReading(ABSENT, [reading(...devices)]).devices.map(({ key }) => key);
   const screen = cardOf('screen', { memoryTotalMb: 512 });
@@ -285,7 +285,7 @@ describe('two sources of one card', () => {
     return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
   };
 
-  test('that disagree are told of, and the first one counts', () => {
+  test('that disagree are reported, and the first one counts', () => {
     const { devices, problems } = merged(
       { memoryTotalMb: 24560, temperatureC: 45 },
       { memoryTotalMb: 16384, temperatureC: 80 },

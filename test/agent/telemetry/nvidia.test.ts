@@ -85,7 +85,7 @@ test('what a card with MIG may not tell is unknown, and its memory is its own', 
   ]);
 });
 
-test('a lost card has a fault and no readings; the one beside it is well', () => {
+test('a lost card has a fault and no readings; the one alongside it is well', () => {
   const [well, lost] = rows('nvidia-lost.csv');
   expect(well?.fault).toBeNull();
   expect(lost).toMatchObject({
@@ -255,7 +255,7 @@ test('systeminformation that hangs is waited for 2 s, then everything is asked',
   expect(asked(2)).toMatch(/memory\.total,.+name$/);
 });
 
-test('a tool that hangs is killed after 45 s, told of, and not started beside itself', async () => {
+test('a tool that hangs is killed after 45 s, reported, and not started twice', async () => {
   const { tools, clock, collector } = started(HANGS);
   const { ended } = await tools.run(1);
   clock.advance(45_000);
@@ -303,7 +303,7 @@ test.each([
 test.each([
   ['Failed to initialize NVML: Driver/library version mismatch', 'exit 18', /restart this machine/],
   ['No devices were found', 'exit 6', /lspci/],
-])('%j is told of with what to do', async (words, then, remedy) => {
+])('%j is reported with what to do', async (words, then, remedy) => {
   const { collector } = started(prints(words, then));
   await until(() => collector.read().state === 'failing');
   const [problem] = collector.read().problems;
@@ -338,7 +338,7 @@ test('an older tool is asked for less, at once', async () => {
   expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
-test('a lost card is told of; rows that stand before a failure are read', async () => {
+test('a lost card is reported; rows that stand before a failure are read', async () => {
   const lost = Object.fromEntries(
     Object.entries(SECOND).map(([field, value]) =>
       ['uuid', 'pci.bus_id', 'name'].includes(field) ? [field, value] : [field, '[GPU is lost]'],
@@ -351,7 +351,7 @@ test('a lost card is told of; rows that stand before a failure are read', async 
   expect(problems).toMatchObject([{ happened: 'GPU is lost' }]);
 });
 
-test('a card that is no longer listed beside others is lost', async () => {
+test('a card that is no longer listed alongside others is lost', async () => {
   const { tools, clock, collector, round } = started(smi(CARD, SECOND));
   await round();
   tools.install('nvidia-smi', smi(CARD));

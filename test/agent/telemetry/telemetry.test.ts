@@ -146,7 +146,7 @@ describe('systeminformation', () => {
     ['is killed', 'kill -9 $$', 'it was ended by a signal'],
     ['prints no JSON', 'echo nonsense', 'it printed unexpected output: nonsense'],
     ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
-  ])('whose helper %s is told of, and asked again later', async (_does, script, happened) => {
+  ])('whose helper %s is reported, and asked again later', async (_does, script, happened) => {
     const { clock, gpus, install } = library(script);
     await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
     expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });

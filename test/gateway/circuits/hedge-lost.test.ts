@@ -113,7 +113,7 @@ describe('a call that lost its hedge', () => {
 describe('a probe that lost its hedge', () => {
   const probed = (silentMs: number) => hedgeLostOnce(opened(), silentMs, OVER);
 
-  test('and was slow was dear: it waits for one more cool-down, twice as long', () => {
+  test('and was slow was costly: it waits for one more cool-down, twice as long', () => {
     const breaker = probed(SLOW_MS);
     expect(circuitReport(breaker, OVER)).toMatchObject({
       open: true,

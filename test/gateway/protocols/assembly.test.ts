@@ -33,7 +33,7 @@ test('a whole message in the only chunk of a stream is the answer', () => {
   expect(assembled([{ choices }])).toEqual({ object: 'chat.completion', choices });
 });
 
-test('a message with the text so far, beside each delta, adds nothing', () => {
+test('a message with the text so far, alongside each delta, adds nothing', () => {
   const beside = (content: string, soFar: string, finish_reason: string | null = null) => ({
     choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason }],
   });

@@ -71,13 +71,18 @@ describe('machines that would have to load the model', () => {
   function called(
     targets: readonly LocalTarget[],
     model: string,
-    { busy = [], keepsModel = false }: { busy?: readonly string[]; keepsModel?: boolean } = {},
+    {
+      busy = [],
+      with: running = null,
+      keepsModel = false,
+    }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
   ) {
     const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel } };
     const deps = {
       circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
       predictions: { at: () => null },
       inFlightAt: (id: string) => Number(busy.includes(id)),
+      isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
     const pool = localPool(
@@ -105,6 +110,11 @@ describe('machines that would have to load the model', () => {
     const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
     expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
     expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
+  });
+
+  test('are called while an earlier request has it loaded', () => {
+    expect(called([cold], 'qwen', { busy: ['cold'], with: 'qwen' }).first).toEqual(['cold']);
+    expect(called([cold], 'qwen', { busy: ['cold'], with: 'gemma' }).first).toEqual([]);
   });
 
   test('are called for embeddings all the same, and where nobody says what is loaded', () => {

@@ -30,7 +30,7 @@ test('what one machine teaches says nothing of another', () => {
   expect(predictions.at('prv_d', 100_000)).toBeNull();
 });
 
-test('a machine that is forgotten begins anew', () => {
+test('a machine that is forgotten begins again', () => {
   const predictions = createPredictions(createManualClock());
   take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
   predictions.forget('prv_a');

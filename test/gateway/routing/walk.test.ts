@@ -100,6 +100,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       prefixes: createPrefixes(clock),
       random,
       inFlightAt: () => 0,
+      isRunning: () => false,
       pickLocal: () => ({ kind: 'target', target }),
       windows: createWindows(clock),
       budgets: { isSpent: () => false },
@@ -155,7 +156,7 @@ test('property: a hedged call goes only to upstreams that are well and allowed, 
   fc.assert(property, { numRuns: 300 });
 });
 
-test('an upstream that may not be hedged to is passed over, and called in its turn', () => {
+test('an upstream that may not be hedged to is skipped, and called in its turn', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'well',

@@ -55,7 +55,7 @@ test('a warm-up of a machine that is up is no cold start, nor is one that failed
   expect(coldStartAt(failed, 120_000)).toBeNull();
 });
 
-test('a start that no request waits for any longer is over, and the next begins anew', () => {
+test('a start that no request waits for any longer is over, and the next begins again', () => {
   const left = seenStarting(COLD, 0);
   expect(coldStartAt(left, 15_000)).toBeNull();
   expect(coldStartAt(seenStarting(left, 100_000), 101_000)).toMatchObject({ elapsedMs: 1000 });

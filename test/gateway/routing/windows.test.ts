@@ -85,7 +85,7 @@ describe('the fewest tokens of a prompt', () => {
 });
 
 describe('a prompt', () => {
-  test('is passed over where it surely does not fit, and only there', () => {
+  test('is skipped where it surely does not fit, and only there', () => {
     const { windows } = windowsAfter();
     const exceeds = (count: number) => windows.exceeds(targetOf(), saying(words(count)));
     expect([exceeds(3000), exceeds(2300), exceeds(2200), exceeds(10)]).toEqual([

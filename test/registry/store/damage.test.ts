@@ -89,7 +89,7 @@ test.each<[what: string, damage: (path: string) => void]>([
   expect([again.state.providers, again.warning]).toEqual([[storedProvider()], null]);
 });
 
-test('the owner is told of a file that was set aside, by the answer and in the log', async () => {
+test('a file that was set aside is reported to the owner, by the answer and in the log', async () => {
   const path = filledFile();
   overwrite(path, 0, noise(PAGE));
   const { store, warning, lines } = await openTestStore(path);
@@ -98,7 +98,7 @@ test('the owner is told of a file that was set aside, by the answer and in the l
   await keep(store, put());
 });
 
-test('the log of a damaged file never ends up beside the fresh one', () => {
+test('the log of a damaged file never ends up alongside the fresh one', () => {
   const source = filledFile();
   const { writer } = openHere(source);
   writer.commit([{ id: 1, changes: [document('in the log', '1')] }]);
@@ -128,7 +128,7 @@ function fileWith(...ids: readonly string[]): string {
 test.each<[what: string, spoil: (path: string) => void]>([
   ['an emptied file', (path) => truncateSync(path)],
   ['a file that is gone', (path) => rmSync(path)],
-])('%s beside known machines is damage, never a registry of none', (_, spoil) => {
+])('%s alongside known machines is damage, never a registry of none', (_, spoil) => {
   const path = fileWith('prv_a', 'prv_b');
   spoil(path);
   const { db, state, warning } = openHere(path);
@@ -163,7 +163,7 @@ test('a file whose log is gone with some of its machines keeps the others and sa
   expect(existsSync(ASIDE(path))).toBe(false);
 });
 
-test('the log beside an emptied file is kept with it', () => {
+test('the log alongside an emptied file is kept with it', () => {
   const path = newPath();
   writeFileSync(path, '');
   writeFileSync(`${path}-wal`, 'what a log would hold');

@@ -74,7 +74,7 @@ function oneStream(broke: Broken, text: string) {
 
 const RUNS = { numRuns: 500 };
 
-test('given anew, the caller gets exactly the whole text in one stream, wherever anything is cut', () => {
+test('given again, the caller gets exactly the whole text in one stream, wherever anything is cut', () => {
   fc.assert(
     fc.property(broken, (broke) => {
       const plan: SpliceMode = { kind: 'repeated' };

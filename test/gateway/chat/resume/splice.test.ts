@@ -176,7 +176,7 @@ test('the blanks that were sent last are repeated and dropped', () => {
   expect(heardOf(plan, [text('\n\n\n')], first).content).toBe(`${SENT}.\n\n\n`);
 });
 
-test('the answer begun anew shows also where the caller had begun it', () => {
+test('the answer begun again shows also where the caller had begun it', () => {
   const plan = going('maybe', `Once: ${SENT}`);
   expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(/says again/);
   expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
@@ -248,7 +248,7 @@ test('a list of parts is never joined to the text that was sent', () => {
   expect(out(REPEATED, [text(SENT), parts]).diverged).toMatch(/list of parts/);
 });
 
-test('an answer given anew may call a tool where the first broke off', () => {
+test('an answer given again may call a tool where the first broke off', () => {
   const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
   expect(out(REPEATED, [text(SENT), call])).toMatchObject({ diverged: null });
 });
@@ -295,7 +295,7 @@ test.each<[how: string, events: readonly string[]]>([
   ['calls a new tool too early', [text(SENT), piece('2', 2, { name: 'stop', arguments: '' })]],
   ['says more before it calls', [text(`${SENT}!`), LOOKED]],
   ['says more behind its calls', [text(SENT), LOOKED, GONE, text('!')]],
-])('an answer given anew that %s has diverged', (_how, events) => {
+])('an answer given again that %s has diverged', (_how, events) => {
   const { bytes, diverged } = out(REPEATED, events, CALLED);
   expect([bytes, diverged]).toEqual(['', expect.any(String)]);
 });
@@ -362,7 +362,7 @@ test.each<[how: string, events: readonly string[]]>([
   ['more', [reasons('hm so, and')]],
   ['less', [reasons('hm'), text(`${SENT}!`)]],
   ['no', [text(SENT), STOP]],
-])('an answer given anew with %s reasoning has diverged', (_how, events) => {
+])('an answer given again with %s reasoning has diverged', (_how, events) => {
   expect(out(REPEATED, events, REASONED).diverged).not.toBeNull();
 });
 

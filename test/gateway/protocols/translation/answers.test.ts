@@ -260,7 +260,7 @@ describe('an answer of the Messages API', () => {
     expect(answer).toMatchObject({ body: told });
   });
 
-  test('names the stop sequence that llama.cpp tells beside its choices', () => {
+  test('names the stop sequence that llama.cpp tells alongside its choices', () => {
     const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
     const request = { stop_sequences: TWO };
     expect(MESSAGES.answer(value, { ...EXCHANGE, request })).toMatchObject({ body: NAMED });
