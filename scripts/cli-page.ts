@@ -43,7 +43,8 @@ dashboard or with \`switchyard set\`. Under systemd the log is in the journal.
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. With the NVIDIA Container
+each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
+any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
 Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
