@@ -115,7 +115,6 @@ function balanced(
   { request, chain }: PoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
-  const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const promptBytes = request.bytes.length;
   const holders = () => (chain === null ? [] : prefixes.holders(chain));
   const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
@@ -125,15 +124,15 @@ function balanced(
     return {
       target,
       prediction: predictions.at(id, newBytes),
-      ewmaTtft: ewmaTtftAt(id),
+      mean: predictions.meanAt(id),
+      ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newBytes,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       conversations: prefix === null ? 0 : prefixes.countAt(id),
     };
   });
-  // The circuit of `local` averages the samples of all machines.
-  return cheapestFirst(members, ewmaTtftAt('local'));
+  return cheapestFirst(members);
 }
 
 /** Machines called for one request. */
