@@ -53,6 +53,7 @@ import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appHandlers, requestHandlers } from './api/app-handlers.ts';
+import { openApiHandler } from './api/openapi.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import type { Proof, Sightings } from './monitoring/sightings.ts';
@@ -308,28 +309,32 @@ interface RouteParts {
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  const table = routeTable({
-    access: accessHandlers({ ...deps, ...parts }),
-    app: appHandlers({
-      ...deps,
-      ...parts,
-      ...monitor,
-      summary,
-      nameOf,
-      endAtStop: lifecycle.endAtStop,
+  const routes: readonly Route[] = [
+    ...routeTable({
+      access: accessHandlers({ ...deps, ...parts }),
+      app: appHandlers({
+        ...deps,
+        ...parts,
+        ...monitor,
+        summary,
+        nameOf,
+        endAtStop: lifecycle.endAtStop,
+      }),
+      control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
+      keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
+      sharing: sharingHandlers({ ...deps, lifecycle }),
+      upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
+      requests: requestHandlers(monitor),
+      install: installHandlers({
+        ...deps,
+        isShared: lifecycle.isShared,
+        outsideUrl: parts.gatewayUrl,
+      }),
+      openApi: openApiHandler({ routes: () => routes, version: () => deps.app().version }),
     }),
-    control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-    keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
-    sharing: sharingHandlers({ ...deps, lifecycle }),
-    upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
-    requests: requestHandlers(monitor),
-    install: installHandlers({
-      ...deps,
-      isShared: lifecycle.isShared,
-      outsideUrl: parts.gatewayUrl,
-    }),
-  });
-  return [...table, ...deps.moreRoutes];
+    ...deps.moreRoutes,
+  ];
+  return routes;
 }
 
 interface ChangeHandlers {
