@@ -106,7 +106,9 @@ describe('the line', () => {
     expect(await reset.isDisabled()).toBe(true);
     expect(await page.getByLabel('Local only').isDisabled()).toBe(true);
     const described = await reset.getAttribute('aria-describedby');
-    expect(await page.locator(`#${described}`).innerText()).toMatch(/This page is read-only. Open the link that the demo has printed/);
+    expect(await page.locator(`#${described}`).innerText()).toMatch(
+      /This page is read-only. Open the link that the demo has printed/,
+    );
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText(/Sign in to view and change settings/).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
