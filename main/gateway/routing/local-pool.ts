@@ -25,7 +25,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-export interface LocalPoolRequest {
+export interface PoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -34,11 +34,7 @@ export interface LocalPoolRequest {
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(
-  targets: Targets,
-  asked: LocalPoolRequest,
-  deps: BalancingDeps,
-): CallablePool {
+export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
@@ -100,7 +96,7 @@ function loadingUnderRequest(
  */
 function preferred(
   targets: Targets,
-  asked: LocalPoolRequest,
+  asked: PoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
@@ -118,7 +114,7 @@ function preferred(
 function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  { request, chain }: LocalPoolRequest,
+  { request, chain }: PoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
   const promptBytes = request.bytes.length;
