@@ -33,3 +33,9 @@ export interface ModelNeeds {
   readonly vision: boolean;
   readonly tools: boolean;
 }
+
+/** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
+}

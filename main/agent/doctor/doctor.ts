@@ -1,3 +1,4 @@
+import type { CutWindow } from '#shared/models.ts';
 import type { GatewayVerdict } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { CHECKS } from '#shared/checks.ts';
@@ -18,7 +19,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
-import { type CutWindow, windowRemedy } from './window.ts';
+import { windowRemedy } from './window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {
