@@ -57,12 +57,3 @@ export function failuresIn(reason: string): readonly CheckFailure[] {
   }
   return failures;
 }
-
-/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
-export interface Proof {
-  readonly checkedAt: number;
-  /** The last run failed. */
-  readonly hasFailed: boolean;
-  /** When a run's completion was last answered; null if none was. */
-  readonly completedAt: number | null;
-}

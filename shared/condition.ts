@@ -43,7 +43,7 @@ export type Sighting =
   | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
   | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
 
-export type LastSightings = Readonly<Record<UpstreamId, Sighting>>;
+export type Sightings = Readonly<Record<UpstreamId, Sighting>>;
 
 /** Why none of the machines serves: the cause of the one that is nearest to serving. */
 export type NoProviderCause = 'verifying' | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
@@ -84,7 +84,7 @@ export type LocalStanding =
 
 export interface Evidence {
   readonly status: StatusReport;
-  readonly sightings: LastSightings;
+  readonly sightings: Sightings;
   readonly local: LocalStanding;
   /** Upstreams whose probe is running. */
   readonly probing: ReadonlySet<string>;

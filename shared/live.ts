@@ -1,4 +1,4 @@
-import type { Judgement, LastSightings } from './condition.ts';
+import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
 import type { FallbackReason } from './reasons.ts';
 import type { StatusReport } from './status.ts';
@@ -126,7 +126,7 @@ export interface LiveSnapshot {
   readonly status: StatusReport;
   /** Requests in progress per upstream. */
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
-  readonly sightings: LastSightings;
+  readonly sightings: Sightings;
   readonly judgement: Judgement;
   /** Newest first. */
   readonly requests: readonly RequestRow[];
@@ -140,7 +140,7 @@ export interface LiveDelta {
   readonly kind: 'delta';
   readonly status?: StatusReport;
   readonly inFlight?: Readonly<Record<UpstreamId, number>>;
-  readonly sightings?: LastSightings;
+  readonly sightings?: Sightings;
   readonly judgement?: Judgement;
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];

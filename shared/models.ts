@@ -33,9 +33,3 @@ export interface ModelNeeds {
   readonly vision: boolean;
   readonly tools: boolean;
 }
-
-/** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
-export interface CutWindow {
-  readonly model: string;
-  readonly tokens: number;
-}

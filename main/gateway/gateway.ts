@@ -1,5 +1,3 @@
-import type { CutWindow } from '#shared/models.ts';
-import type { Proof } from '#shared/checks.ts';
 import type { GpuFigures } from '#shared/agent.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
@@ -57,12 +55,12 @@ import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appHandlers, requestHandlers } from './api/app-handlers.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
-import type { Sightings } from './monitoring/sightings.ts';
+import type { Proof, Sightings } from './monitoring/sightings.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type Windows } from './routing/windows.ts';
+import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
 import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps {

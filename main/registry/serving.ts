@@ -1,4 +1,4 @@
-import { CHECK_MISSING, CHECKS, type Proof } from '#shared/checks.ts';
+import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { Check } from '#shared/provider.ts';
 import { statusAt } from './liveness.ts';
@@ -95,6 +95,15 @@ function lacksGpu(checks: readonly Check[]): boolean {
   return checks.some(({ name, passed, error }) => {
     return name === CHECKS.gpuCount && !passed && error !== CHECK_MISSING;
   });
+}
+
+/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
+export interface Proof {
+  readonly checkedAt: number;
+  /** The last run failed. */
+  readonly hasFailed: boolean;
+  /** When a run's completion was last answered; null if none was. */
+  readonly completedAt: number | null;
 }
 
 /** Null before the first run. */

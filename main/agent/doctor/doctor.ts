@@ -1,4 +1,3 @@
-import type { CutWindow } from '#shared/models.ts';
 import type { GatewayVerdict } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { CHECKS } from '#shared/checks.ts';
@@ -19,7 +18,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
-import { windowRemedy } from './window.ts';
+import { type CutWindow, windowRemedy } from './window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {

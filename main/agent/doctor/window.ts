@@ -1,4 +1,3 @@
-import type { CutWindow } from '#shared/models.ts';
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
 import { isForChat } from '../../engines/preference.ts';
 
@@ -14,6 +13,12 @@ const REMEDIES: Partial<Record<EngineKind, readonly [name: string, remedy: strin
 };
 
 const NUMBER = new Intl.NumberFormat('en');
+
+/** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
+}
 
 /** What to do about a window that is too small for coding agents; null if it is large enough, or unknown. */
 export function windowRemedy(

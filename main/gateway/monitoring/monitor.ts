@@ -1,4 +1,3 @@
-import type { Proof } from '#shared/checks.ts';
 import { judge, type NoProviderCause } from '#shared/condition.ts';
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
@@ -31,7 +30,7 @@ import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
-import { createSightings, type Sightings } from './sightings.ts';
+import { createSightings, type Proof, type Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 import { createTraffic } from './traffic.ts';
 

@@ -1,4 +1,3 @@
-import type { Proof } from '#shared/checks.ts';
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { UpstreamTest } from '#shared/live.ts';
@@ -30,6 +29,15 @@ export interface MachineFacts {
   readonly id: string;
   readonly health: HealthRecord;
   readonly proof: Proof | null;
+}
+
+/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
+export interface Proof {
+  readonly checkedAt: number;
+  /** The last run failed. */
+  readonly hasFailed: boolean;
+  /** When a run's completion was last answered; null if none was. */
+  readonly completedAt: number | null;
 }
 
 const INTERVAL_MS = 30_000;

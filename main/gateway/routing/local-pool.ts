@@ -24,7 +24,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-export interface LocalRequest {
+export interface PoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -33,11 +33,7 @@ export interface LocalRequest {
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(
-  targets: Targets,
-  asked: LocalRequest,
-  deps: BalancingDeps,
-): CallablePool {
+export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
@@ -98,7 +94,7 @@ function loadingUnderRequest(
  */
 function preferred(
   targets: Targets,
-  asked: LocalRequest,
+  asked: PoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
@@ -116,7 +112,7 @@ function preferred(
 function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  { request, chain }: LocalRequest,
+  { request, chain }: PoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
   const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;

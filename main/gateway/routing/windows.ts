@@ -1,4 +1,3 @@
-import type { CutWindow } from '#shared/models.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { leastTokens } from '../protocols/least-tokens.ts';
@@ -23,6 +22,11 @@ export interface Windows {
   /** The models that were caught being sent a part of prompts only. */
   cuts(): readonly CutWindow[];
   forget(id: string): void;
+}
+
+export interface CutWindow {
+  readonly model: string;
+  readonly tokens: number;
 }
 
 /** A prompt of which an engine says that it had far fewer tokens than it must have. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import {
   type BalancingDeps,
-  type LocalRequest,
+  type PoolRequest,
   localPool,
   shuffled,
 } from '../../../main/gateway/routing/local-pool.ts';
@@ -87,12 +87,7 @@ describe('machines that would have to load the model', () => {
     };
     const pool = localPool(
       targets,
-      {
-        request,
-        formAt: () => null,
-        config: { local: {} },
-        chain: null,
-      } as unknown as LocalRequest,
+      { request, formAt: () => null, config: { local: {} }, chain: null } as unknown as PoolRequest,
       deps as unknown as BalancingDeps,
     );
     return {
