@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import {
   type BalancingDeps,
-  type PoolRequest,
+  type LocalPoolRequest,
   localPool,
   shuffled,
 } from '../../../main/gateway/routing/local-pool.ts';
@@ -87,7 +87,12 @@ describe('machines that would have to load the model', () => {
     };
     const pool = localPool(
       targets,
-      { request, formAt: () => null, config: { local: {} }, chain: null } as unknown as PoolRequest,
+      {
+        request,
+        formAt: () => null,
+        config: { local: {} },
+        chain: null,
+      } as unknown as LocalPoolRequest,
       deps as unknown as BalancingDeps,
     );
     return {
