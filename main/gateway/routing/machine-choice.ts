@@ -37,16 +37,16 @@ const NEAR = 1.1;
  * fewest conversations, as caches are small.
  */
 export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
-  const usualMs = usualLine(members);
+  const usual = usualMachine(members);
 
   function expectedMs({ prediction, mean, ewmaTtft, newBytes }: PoolMember): number {
     if (prediction !== null && prediction.prefillMs > 0) return prediction.ttftMs;
     if (mean !== null) {
       const chance = prediction === null ? HALF_KNOWN_SAMPLES : 0;
-      return slownessOf(mean, usualMs, chance) * usualMs(newBytes);
+      return slownessOf(mean, usual, chance) * usual.expectedMs(newBytes);
     }
     // Without an answer, what it has taken was silence.
-    return (ewmaTtft ?? 0) + usualMs(newBytes);
+    return (ewmaTtft ?? 0) + usual.expectedMs(newBytes);
   }
 
   const costed = members.map((member) => ({
@@ -74,28 +74,42 @@ const lineOf =
   (newBytes) =>
     overheadMs + msPerByte * newBytes;
 
-/** The pool's usual machine: as those whose rate is known, else through the mean of all samples. */
-function usualLine(members: readonly PoolMember[]): Line {
+/** A machine of the pool's usual speed. */
+interface UsualMachine {
+  /** For prompts such as were sampled. */
+  readonly meanMs: Line;
+  readonly expectedMs: Line;
+}
+
+/** As those whose rate is known, else through the mean of all samples. */
+function usualMachine(members: readonly PoolMember[]): UsualMachine {
   const known = members.flatMap(({ prediction, newBytes }) =>
     prediction === null || prediction.prefillMs === 0 ? [] : [{ ...prediction, newBytes }],
   );
-  if (known.length > 0)
-    return lineOf(
+  if (known.length > 0) {
+    const line = lineOf(
       sum(known.map(({ ttftMs, prefillMs }) => ttftMs - prefillMs)) / known.length,
       sum(known.map(({ prefillMs, newBytes }) => prefillMs / newBytes)) / known.length,
     );
+    return { meanMs: line, expectedMs: line };
+  }
   const means = members.flatMap(({ mean }) => mean ?? []);
-  const samples = sum(means.map((each) => each.samples));
-  if (samples === 0) return lineOf(0, DEFAULT_MS_PER_BYTE);
+  const samples = Math.max(1, sum(means.map((each) => each.samples)));
   const ttftMs = sum(means.map((each) => each.ttftMs * each.samples)) / samples;
   const promptBytes = sum(means.map((each) => each.promptBytes * each.samples)) / samples;
   const overheadMs = Math.min(DEFAULT_OVERHEAD_MS, ttftMs / 2);
-  return lineOf(overheadMs, (ttftMs - overheadMs) / Math.max(1, promptBytes));
+  const meanMs = lineOf(overheadMs, (ttftMs - overheadMs) / Math.max(1, promptBytes));
+  return {
+    meanMs,
+    // Short prompts, or ones that were in a cache, tell nothing of long ones.
+    expectedMs: (newBytes) => Math.max(meanMs(newBytes), DEFAULT_MS_PER_BYTE * newBytes),
+  };
 }
 
 /** How many times as long as the usual machine one takes, beside `chance` samples of a usual one. */
-function slownessOf(mean: MeanFirstToken, usualMs: Line, chance: number): number {
-  const own = mean.ttftMs / Math.max(SHORTEST_TTFT_MS, usualMs(mean.promptBytes));
+function slownessOf(mean: MeanFirstToken, { meanMs }: UsualMachine, chance: number): number {
+  const usualMs = meanMs(mean.promptBytes);
+  const own = Math.max(SHORTEST_TTFT_MS, mean.ttftMs) / Math.max(SHORTEST_TTFT_MS, usualMs);
   return (own * mean.samples + chance) / (mean.samples + chance);
 }
 

@@ -127,19 +127,16 @@ describe('the choice of a machine', () => {
 
   test('holds half of a short time for overhead, so that short prompts are spread by load', () => {
     const mean = { promptBytes: 400, ttftMs: 60, samples: 10 };
+    const cold = { mean, newBytes: 400 };
     const warm = { mean, newBytes: 0, isHome: true };
-    expect(
-      choose([
-        { mean, newBytes: 400 },
-        { ...warm, inFlight: 1 },
-      ]),
-    ).toEqual([1, 0]);
-    expect(
-      choose([
-        { mean, newBytes: 400 },
-        { ...warm, inFlight: 2 },
-      ]),
-    ).toEqual([0, 1]);
+    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 3 }])).toEqual([0, 1]);
+  });
+
+  test('holds machines that answer at once for equal, whichever was asked', () => {
+    const asked = { mean: { promptBytes: 8000, ttftMs: 0, samples: 10 }, conversations: 1 };
+    const again = { mean: { promptBytes: 8000, ttftMs: 1, samples: 10 }, conversations: 2 };
+    expect(choose([again, asked, {}])).toEqual([2, 1, 0]);
   });
 
   test('gives one slow answer little weight, and twenty all of theirs', () => {
