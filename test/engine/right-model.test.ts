@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ProviderList } from '#shared/provider.ts';
 import { chat, HELLO, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
@@ -93,7 +94,9 @@ describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
     await chat(host.url, { ...asked, model: 'gamma' });
     await postJson(`${router}/models/unload`, { model: 'beta' });
     await soon(async () => {
-      const { model_facts: facts = [] } = (await host.view()).record;
+      // As the gateway knows it, not only the agent.
+      const { text } = await send(`${host.url}/api/v1/providers`);
+      const facts = (JSON.parse(text) as ProviderList).data[0]?.model_facts ?? [];
       expect(facts.filter(({ loaded }) => loaded === true).map(({ id }) => id)).toEqual(['gamma']);
     });
     expect(JSON.parse((await chat(host.url, asked)).text)).toMatchObject({ model: 'gamma' });

@@ -24,7 +24,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-export interface PoolRequest {
+export interface LocalPoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -33,7 +33,11 @@ export interface PoolRequest {
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
+export function localPool(
+  targets: Targets,
+  asked: LocalPoolRequest,
+  deps: BalancingDeps,
+): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
@@ -94,7 +98,7 @@ function loadingUnderRequest(
  */
 function preferred(
   targets: Targets,
-  asked: PoolRequest,
+  asked: LocalPoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
@@ -112,10 +116,9 @@ function preferred(
 function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  { request, chain }: PoolRequest,
+  { request, chain }: LocalPoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
-  const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const promptBytes = request.bytes.length;
   const holders = () => (chain === null ? [] : prefixes.holders(chain));
   const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
@@ -125,15 +128,15 @@ function balanced(
     return {
       target,
       prediction: predictions.at(id, newBytes),
-      ewmaTtft: ewmaTtftAt(id),
+      mean: predictions.meanAt(id),
+      ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newBytes,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       conversations: prefix === null ? 0 : prefixes.countAt(id),
     };
   });
-  // The circuit of `local` averages the samples of all machines.
-  return cheapestFirst(members, ewmaTtftAt('local'));
+  return cheapestFirst(members);
 }
 
 /** Machines called for one request. */

@@ -1,12 +1,14 @@
 import type { LocalTarget } from '../upstream/upstreams.ts';
-import type { Prediction } from './predictions.ts';
+import type { FirstToken, Prediction } from './predictions.ts';
 
 /** A machine of the local pool, with what it is compared by. */
 export interface PoolMember {
   readonly target: LocalTarget;
   /** For the bytes that it has yet to read; null below the samples that it needs. */
   readonly prediction: Prediction | null;
-  /** Time-decayed mean of its times to first token, in milliseconds; null while unknown. */
+  /** What it took of late, on average; null before its first sample. */
+  readonly mean: FirstToken | null;
+  /** Time-decayed mean of its times to first token and of its silences, in milliseconds; null while unknown. */
   readonly ewmaTtft: number | null;
   /** What it has yet to read of the prompt: the bytes behind the prefix in its cache. */
   readonly newBytes: number;
@@ -28,25 +30,28 @@ const NEAR = 1.1;
 /**
  * Machines in the order of preference: the lowest expected time to first token times load first, so that a warm cache, load
  * and speed are one number. Among those that are about as good the conversation's own comes first, then the one with the
- * fewest conversations, as caches are small. `meanTtft` is the pool's.
+ * fewest conversations, as caches are small.
  */
-export function cheapestFirst(
-  members: readonly PoolMember[],
-  meanTtft: number | null,
-): LocalTarget[] {
+export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
   const rates = members.flatMap(({ prediction, newBytes }) =>
     prediction === null || prediction.prefillMs === 0 ? [] : [prediction.prefillMs / newBytes],
   );
-  const isRateKnown = rates.length > 0;
-  const msPerByte = isRateKnown
-    ? rates.reduce((sum, rate) => sum + rate, 0) / rates.length
-    : DEFAULT_MS_PER_BYTE;
-  const unknownMs = isRateKnown ? 0 : (meanTtft ?? 0);
+  const msPerByte = average(rates) ?? DEFAULT_MS_PER_BYTE;
+  const means = members.flatMap(({ mean }) => mean ?? []);
+  const poolMean = {
+    promptBytes: average(means.map(({ promptBytes }) => promptBytes)) ?? 0,
+    ttftMs: average(means.map(({ ttftMs }) => ttftMs)),
+  };
 
-  function expectedMs({ prediction, ewmaTtft, newBytes }: PoolMember): number {
+  function expectedMs({ prediction, mean, ewmaTtft, newBytes }: PoolMember): number {
     if (prediction !== null && prediction.prefillMs > 0) return prediction.ttftMs;
-    // What it took does not tell what a longer prompt takes.
-    return (prediction?.ttftMs ?? ewmaTtft ?? unknownMs) + msPerByte * newBytes;
+    // It has never answered, only been silent.
+    if (mean === null && ewmaTtft !== null) return ewmaTtft + msPerByte * newBytes;
+    const { promptBytes, ttftMs } = mean ?? poolMean;
+    if (ttftMs === null) return msPerByte * newBytes;
+    // Reading those prompts took no more than all of the time: what it took is not to be counted twice.
+    const slope = Math.min(msPerByte, ttftMs / Math.max(promptBytes, 1));
+    return ttftMs + slope * (newBytes - promptBytes);
   }
 
   const costed = members.map((member) => ({
@@ -64,4 +69,8 @@ export function cheapestFirst(
         : a.cost - b.cost,
     )
     .map(({ target }) => target);
+}
+
+function average(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -172,6 +172,8 @@ export interface Predictions {
   confirm(id: string): void;
   /** Null below 20 samples. */
   at(id: string, promptBytes: number): Prediction | null;
+  /** The weighted mean of its samples, from the first one on. */
+  meanAt(id: string): FirstToken | null;
   forget(id: string): void;
   /** Plain JSON. */
   save(): unknown;
@@ -238,6 +240,12 @@ export function createPredictions(clock: Clock): Predictions {
       return clock.ticks() - machine.freshAt <= FRESH_MS
         ? prediction
         : { ...prediction, earliestMs: 0, latestMs: Infinity };
+    },
+    meanAt(id) {
+      const record = known.get(id)?.record;
+      return record === undefined || record.samples === 0
+        ? null
+        : { promptBytes: record.meanBytes, ttftMs: record.meanTtftMs };
     },
     forget: (id) => void known.delete(id),
     save: () =>

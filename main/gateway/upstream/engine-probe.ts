@@ -41,6 +41,8 @@ function createLocalEngine(
   let known: ListedModels = { models: null, ownedBy: null };
   const reader = createReader(baseAddress, edges);
   let lastUsed: string | null = null;
+  /** A model has answered since the list was last asked for, which may not have it as loaded yet. */
+  let isOutdated = false;
   let cancelTimer = () => {};
   let stopped = false;
   let refreshing: Promise<void> | null = null;
@@ -56,6 +58,7 @@ function createLocalEngine(
   }
 
   async function readList(): Promise<void> {
+    isOutdated = false;
     const result = await fetchModelList(source, LIMITS, edges);
     const isList = result.kind === 'response' && result.status === 200;
     const told = isList ? await reader.facts(result) : [];
@@ -69,11 +72,12 @@ function createLocalEngine(
     if (isUp) identifiedAt = edges.clock.now();
     if (listed !== null) {
       const before = known;
-      known = inOrder(listed, told);
+      known = inOrder(listed, isOutdated ? withLoaded(told, lastUsed) : told);
       // Some engines say that their models were created just now.
       if (!isDeepStrictEqual(namesOf(before), namesOf(known))) changed();
     }
-    cancelTimer = edges.clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
+    const pauseMs = isOutdated ? 0 : listed === null ? RETRY_MS : REFRESH_MS;
+    cancelTimer = edges.clock.after(pauseMs, () => void refresh());
   }
 
   function inOrder(listed: ListedModels, facts: readonly ModelFacts[]): ListedModels {
@@ -101,10 +105,11 @@ function createLocalEngine(
       if (model === lastUsed) return;
       lastUsed = model;
       const before = facts.find(({ id }) => id === model);
-      const now = facts.map((each) => (each === before ? { ...each, loaded: true } : each));
-      if (models !== null) known = inOrder(known, now);
+      if (models !== null) known = inOrder(known, withLoaded(facts, model));
+      if (before?.loaded !== false) return;
       // The engine has loaded it, and may have thrown out another.
-      if (before?.loaded === false) void refresh();
+      isOutdated = true;
+      void refresh();
     },
     start: () => void refresh(),
     stop() {
@@ -157,6 +162,10 @@ export function createFixedEngine(deps: FixedEngineEdges, changed: () => void): 
 type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed' | 'facts'>;
 
 const namesOf = ({ models, ownedBy, facts }: ListedModels) => ({ models, ownedBy, facts });
+
+function withLoaded(facts: readonly ModelFacts[], model: string | null): readonly ModelFacts[] {
+  return facts.map((each) => (each.id === model ? { ...each, loaded: true } : each));
+}
 
 /** The models in the order of preference; what the list has and the engine's own API has not comes after. */
 function withFacts(

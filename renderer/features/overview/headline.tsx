@@ -7,7 +7,7 @@ import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Remedy, RemedyButton } from './remedy.tsx';
-import { firstBack, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;
@@ -96,11 +96,6 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     : found;
   const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
   return { ...sentenceFor(list), problems, isStuck };
-}
-
-/** True while no upstream is set up at all. */
-export function isUnconfigured({ verdict }: UpstreamList): boolean {
-  return verdict.kind === 'bare';
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */
@@ -318,14 +313,6 @@ function repair(report: UpstreamReport): Pick<Problem, 'todo' | 'remedy'> {
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
   const todo = isUnreachable ? problemWords.startEngine(place) : problemWords.checkEngine(place);
   return { todo, remedy };
-}
-
-/** Exclusions that only a person can end; the others expire. */
-const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
-
-/** True for an exclusion that only a person can end. */
-export function isLasting(reason: string): boolean {
-  return PERMANENT.has(reason);
 }
 
 function skipProblem(report: UpstreamReport, reason: string): Problem {

@@ -26,6 +26,7 @@ function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: numb
             latestMs: predictedTtft,
             prefillMs: msPerByte * newBytes,
           },
+    mean: predictedTtft === undefined ? null : { promptBytes: newBytes, ttftMs: predictedTtft },
     ewmaTtft: null,
     newBytes,
     inFlight: 0,
@@ -35,18 +36,24 @@ function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: numb
   };
 }
 
-const choose = (standings: readonly Standing[], meanTtft: number | null = 200) =>
-  cheapestFirst(standings.map(memberOf), meanTtft).map(({ provider }) => Number(provider));
+const choose = (standings: readonly Standing[]) =>
+  cheapestFirst(standings.map(memberOf)).map(({ provider }) => Number(provider));
 
 const ttft = fc.integer({ min: 1, max: 60_000 });
 const load = fc.nat(50);
 
 describe('the choice of a machine', () => {
   test('has each machine once', () => {
-    const standing = fc.record({ ewmaTtft: fc.option(ttft), inFlight: load, isHome: fc.boolean() });
+    const mean = fc.option(fc.record({ promptBytes: fc.nat(100_000), ttftMs: fc.nat(60_000) }));
+    const standing = fc.record({
+      mean,
+      ewmaTtft: fc.option(ttft),
+      inFlight: load,
+      isHome: fc.boolean(),
+    });
     fc.assert(
-      fc.property(fc.array(standing, { maxLength: 12 }), fc.option(ttft), (given, meanTtft) => {
-        const all = choose(given, meanTtft).toSorted((a, b) => a - b);
+      fc.property(fc.array(standing, { maxLength: 12 }), (given) => {
+        const all = choose(given).toSorted((a, b) => a - b);
         expect(all).toEqual(given.map((_, id) => id));
       }),
     );
@@ -78,8 +85,29 @@ describe('the choice of a machine', () => {
   });
 
   test('keeps a conversation where its cache is while nothing is known of the machines', () => {
-    expect(choose([{}, { newBytes: 100, isHome: true }], null)).toEqual([1, 0]);
-    expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }], null)).toEqual([1, 0]);
+    expect(choose([{}, { newBytes: 100, isHome: true }])).toEqual([1, 0]);
+    expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }])).toEqual([1, 0]);
+  });
+
+  test('keeps a conversation after a few turns although its own machine has read more so far', () => {
+    const others = { mean: { promptBytes: 6000, ttftMs: 900 }, ewmaTtft: 900, newBytes: 14_000 };
+    const own = {
+      mean: { promptBytes: 13_000, ttftMs: 3000 },
+      ewmaTtft: 3000,
+      newBytes: 900,
+      isHome: true,
+    };
+    expect(choose([others, own])).toEqual([1, 0]);
+    expect(choose([others, { ...own, inFlight: 1 }])).toEqual([1, 0]);
+  });
+
+  test('holds the time that earlier prompts took for reading as far as the rate allows', () => {
+    // 1,000 ms for 1,000 bytes are 750 of overhead at the default rate.
+    const mean = { promptBytes: 1000, ttftMs: 1000 };
+    const cold = { mean, newBytes: 5000 };
+    const warm = { mean, newBytes: 0, isHome: true };
+    expect(choose([cold, { ...warm, inFlight: 1 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([0, 1]);
   });
 
   test('leaves the machine with the cache exactly when another one is quicker', () => {
@@ -90,7 +118,7 @@ describe('the choice of a machine', () => {
   });
 
   test('believes no prediction from short prompts of a long one', () => {
-    const taughtByShort = { predictedTtft: 300 };
+    const taughtByShort = { predictedTtft: 300, mean: { promptBytes: 400, ttftMs: 300 } };
     expect(
       choose([
         { ...taughtByShort, newBytes: 200_000 },
