@@ -31,7 +31,7 @@ export function reportsNoModel(answer: PinnedResult): boolean {
 const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`, its signature before its content. */
-export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): CheckJudgement {
+export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
@@ -47,7 +47,7 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): C
   return PASSED;
 }
 
-export function judgeInference(answer: PinnedResult): CheckJudgement {
+export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
@@ -56,7 +56,7 @@ export function judgeInference(answer: PinnedResult): CheckJudgement {
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
 }
 
-export function judgeModels(answer: PinnedResult, model: string): CheckJudgement {
+export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
@@ -80,7 +80,7 @@ export function ownerOf(answer: PinnedResult, model: string): string | null {
 }
 
 /** By the last heartbeat. */
-export function judgeEngine({ status, code }: AgentRecord['engine_health']): CheckJudgement {
+export function judgeEngine({ status, code }: AgentRecord['engine_health']): Judgement {
   if (status === 'ok') return PASSED;
   if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
   const answered = code === 0 ? 'no answer' : `HTTP ${code}`;
@@ -88,7 +88,7 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Che
 }
 
 /** By the last heartbeat. */
-export function judgeGpus(count: number): CheckJudgement {
+export function judgeGpus(count: number): Judgement {
   return count > 0 ? PASSED : failure('no GPU reported');
 }
 
@@ -98,7 +98,7 @@ type AgentResponse = Extract<PinnedResult, { readonly kind: 'response' }>;
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 
 /** A refusal that means "later" rather than "no"; null otherwise. */
-function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | null {
+function notReady({ status }: AgentResponse, json: unknown): Judgement | null {
   const error = errorSchema.safeParse(json).data?.error;
   if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
   if (status !== 503 || error === undefined) return null;
@@ -109,7 +109,7 @@ function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | nu
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unanswered(answer: Exclude<PinnedResult, AgentResponse>): CheckJudgement {
+function unanswered(answer: Exclude<PinnedResult, AgentResponse>): Judgement {
   switch (answer.kind) {
     case 'exhausted':
       return NOT_ASKED;
@@ -121,7 +121,7 @@ function unanswered(answer: Exclude<PinnedResult, AgentResponse>): CheckJudgemen
 }
 
 /** Says nothing about the machine, which is asked again soon. */
-export const NOT_ASKED: CheckJudgement = {
+export const NOT_ASKED: Judgement = {
   result: 'busy',
   error: 'this gateway had no file descriptor left to ask it',
 };
@@ -185,7 +185,7 @@ export interface Finding {
 }
 
 /** `error` is human-readable, and empty if the check passed. */
-export interface CheckJudgement {
+export interface Judgement {
   readonly result: CheckResult;
   readonly error: string;
 }
@@ -199,7 +199,7 @@ interface Circumstances {
 
 export function findingOf(
   name: CheckName,
-  { result, error }: CheckJudgement,
+  { result, error }: Judgement,
   { latencyMs, detail, reached, ownedBy }: Circumstances = {},
 ): Finding {
   const passed = result === 'passed';
@@ -222,15 +222,15 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
   });
 }
 
-export const MISSING: CheckJudgement = { result: 'missing', error: CHECK_MISSING };
+export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
 
 /** The entries of a test inference that was not run; they are shown as missing. */
 export const SPARED: readonly Finding[] = [CHECKS.inference, CHECKS.latency].map((name) =>
   findingOf(name, { result: 'spared', error: CHECK_MISSING }),
 );
 
-export const PASSED: CheckJudgement = { result: 'passed', error: '' };
+export const PASSED: Judgement = { result: 'passed', error: '' };
 
-export function failure(error: string): CheckJudgement {
+export function failure(error: string): Judgement {
   return { result: 'failed', error };
 }
