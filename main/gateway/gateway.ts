@@ -376,6 +376,7 @@ function changeHandlers(
     upstreamChanged(id) {
       circuits.replaced(id);
       predictions.forget(id);
+      prefixes.forget(id);
       prefills.forget(id);
       forgetSupport(id);
       sightings.changed(id);
