@@ -36,6 +36,7 @@ export default {
     'prettier',
     'tsc',
     'ldd',
+    'podman',
     'dbus-run-session',
     'taskset',
     'script',

@@ -46,7 +46,7 @@ describe('the circuit', () => {
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
     const { pending } = await askSlow(scene, up.local, promptOf(LONG));
-    // It is outrun by a hedge, which waits for what is predicted.
+    // The hedge waits until the prompt should have been read.
     clock.advance(LONG * MS_PER_BYTE - LINE_MS);
     await pending.answer;
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });

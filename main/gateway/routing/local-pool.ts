@@ -25,7 +25,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-export interface PoolRequest {
+export interface LocalPoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -34,7 +34,11 @@ export interface PoolRequest {
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
+export function localPool(
+  targets: Targets,
+  asked: LocalPoolRequest,
+  deps: BalancingDeps,
+): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
@@ -96,7 +100,7 @@ function loadingUnderRequest(
  */
 function preferred(
   targets: Targets,
-  asked: PoolRequest,
+  asked: LocalPoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
@@ -114,10 +118,9 @@ function preferred(
 function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  { request, chain }: PoolRequest,
+  { request, chain }: LocalPoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
-  const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const promptBytes = request.bytes.length;
   const holders = () => (chain === null ? [] : prefixes.holders(chain));
   const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
@@ -127,15 +130,15 @@ function balanced(
     return {
       target,
       prediction: predictions.at(id, newBytes),
-      ewmaTtft: ewmaTtftAt(id),
+      mean: predictions.meanAt(id),
+      ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newBytes,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       conversations: prefix === null ? 0 : prefixes.countAt(id),
     };
   });
-  // The circuit of `local` averages the samples of all machines.
-  return cheapestFirst(members, ewmaTtftAt('local'));
+  return cheapestFirst(members);
 }
 
 /** Machines called for one request. */
@@ -245,8 +248,8 @@ function indexOf(targets: Targets): Index {
         // It may list one under two names.
         if (those.all.at(-1) !== target) those.all.push(target);
         if (!unloaded.has(model) && those.loaded.at(-1) !== target) those.loaded.push(target);
-      }
     }
+  }
   }
   const ready = targets.filter(({ facts }) => facts?.find(isForChat)?.loaded !== false);
   return {

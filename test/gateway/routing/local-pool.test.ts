@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import {
   type BalancingDeps,
-  type PoolRequest,
+  type LocalPoolRequest,
   localPool,
   shuffled,
 } from '../../../main/gateway/routing/local-pool.ts';
@@ -81,14 +81,19 @@ describe('machines that would have to load the model', () => {
     const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
     const deps = {
       circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-      predictions: { at: () => null },
+      predictions: { at: () => null, meanAt: () => null },
       inFlightAt: (id: string) => Number(busy.includes(id)),
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
     const pool = localPool(
       targets,
-      { request, formAt: () => null, config: { local: {} }, chain: null } as unknown as PoolRequest,
+      {
+        request,
+        formAt: () => null,
+        config: { local: {} },
+        chain: null,
+      } as unknown as LocalPoolRequest,
       deps as unknown as BalancingDeps,
     );
     return {
