@@ -248,8 +248,8 @@ function indexOf(targets: Targets): Index {
         // It may list one under two names.
         if (those.all.at(-1) !== target) those.all.push(target);
         if (!unloaded.has(model) && those.loaded.at(-1) !== target) those.loaded.push(target);
+      }
     }
-  }
   }
   const ready = targets.filter(({ facts }) => facts?.find(isForChat)?.loaded !== false);
   return {
