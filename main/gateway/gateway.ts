@@ -341,6 +341,8 @@ interface ChangeHandlers {
   resetCircuit(id: UpstreamId): void;
   /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
+  /** Two upstreams have changed places: what is known about each goes with it. */
+  upstreamsSwapped(a: UpstreamId, b: UpstreamId): void;
   traffic(providerId: string): ProviderTraffic;
   /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
@@ -356,7 +358,7 @@ interface ChangeHandlers {
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
-  { circuits, latencies, predictions, prefixes, stats, warmup }: Monitor,
+  { circuits, latencies, outcomes, predictions, prefixes, stats, usage, warmup }: Monitor,
   {
     prefills,
     support,
@@ -376,16 +378,28 @@ function changeHandlers(
     support.forget(id);
     adjustments.forget(id);
   }
+
+  /** What the next requests find out again. */
+  function forgetUpstream(id: UpstreamId): void {
+    predictions.forget(id);
+    prefills.forget(id);
+    forgetSupport(id);
+    catalogue.forget(id);
+  }
   return {
     resetCircuit: (id) => circuits.reset(id),
     upstreamChanged(id) {
       circuits.replaced(id);
-      predictions.forget(id);
-      prefills.forget(id);
-      forgetSupport(id);
+      forgetUpstream(id);
       sightings.changed(id);
-      catalogue.forget(id);
       if (id === 'ondemand') warmup.forget();
+    },
+    upstreamsSwapped(a, b) {
+      circuits.swap(a, b);
+      for (const id of [a, b]) forgetUpstream(id);
+      outcomes.swap(a, b);
+      usage.swap(a, b);
+      sightings.swapped(a, b);
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged(id) {

@@ -105,7 +105,7 @@ describe('reasons', () => {
 describe('request words', () => {
   test('who is left and why is said with the names the user gave', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
-    expect(whyOf(row, labels)).toBe('after Local timed out, Groq HTTP 503');
+    expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 
@@ -248,7 +248,7 @@ describe('a machine in a request', () => {
       attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
     });
     expect(whyOf(left, machineLabels)).toBe(
-      'after Local · tower timed out, Local · machine cccc3333 HTTP 500',
+      'Local · tower timed out; Local · machine cccc3333 answered HTTP 500',
     );
   });
 

@@ -84,6 +84,7 @@ export function routeTable({
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),
+    route('POST', ['/api/v1/upstreams/:id/swap'], 'control', control.swapUpstreams),
     route('POST', ['/api/v1/upstreams/:id/models'], 'control', upstreams.models),
     route('GET', ['/install'], 'anyone', install.unix),
     route('GET', ['/install.ps1'], 'anyone', install.windows),

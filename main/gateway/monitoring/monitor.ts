@@ -153,6 +153,7 @@ export function createMonitor(deps: MonitorDeps) {
     requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
     circuits,
     latencies,
+    outcomes,
     predictions,
     prefixes,
     stats,

@@ -32,6 +32,12 @@ export interface FirstToken {
   readonly ttftMs: number;
 }
 
+/** The mean of a machine's samples, of which newer ones have more weight. */
+export interface MeanFirstToken extends FirstToken {
+  /** Total weight. */
+  readonly samples: number;
+}
+
 export const NO_PREDICTION_YET: PredictionRecord = {
   samples: 0,
   meanBytes: 0,
@@ -172,8 +178,8 @@ export interface Predictions {
   confirm(id: string): void;
   /** Null below 20 samples. */
   at(id: string, promptBytes: number): Prediction | null;
-  /** The weighted mean of its samples, from the first one on. */
-  meanAt(id: string): FirstToken | null;
+  /** From the first sample on. */
+  meanAt(id: string): MeanFirstToken | null;
   forget(id: string): void;
   /** Plain JSON. */
   save(): unknown;
@@ -245,7 +251,11 @@ export function createPredictions(clock: Clock): Predictions {
       const record = known.get(id)?.record;
       return record === undefined || record.samples === 0
         ? null
-        : { promptBytes: record.meanBytes, ttftMs: record.meanTtftMs };
+        : {
+            promptBytes: record.meanBytes,
+            ttftMs: record.meanTtftMs,
+            samples: weightOf(record.samples),
+          };
     },
     forget: (id) => void known.delete(id),
     save: () =>

@@ -5,6 +5,7 @@ import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import type { Absence } from '../../text/en/overview.tsx';
 import { t } from '../../text/t.ts';
 import { type Remedy, RemedyButton } from './remedy.tsx';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
@@ -54,7 +55,9 @@ export function Headline({ headline, list, children }: HeadlineProps) {
 function Back({ list }: { readonly list: UpstreamList }) {
   const back = firstBack(list);
   if (back === null) return null;
-  return <p>{words.backIn(back.label, formatCountdown(back.remainingMs))}</p>;
+  const { label, remainingMs, isPromised } = back;
+  const wording = isPromised ? words.backIn : words.retriedIn;
+  return <p>{wording(label, formatCountdown(remainingMs))}</p>;
 }
 
 export interface HeadlineText {
@@ -156,8 +159,16 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     default:
   }
   const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
-  const rest = words.servingRest(before.map(({ report }) => report.label));
+  const rest = words.servingRest(before.map(absenceOf));
   return say('green', { lead: words.serving, subject, rest }, ...details);
+}
+
+/** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, or its owner paused it. */
+function absenceOf({ report, condition }: UpstreamView): Absence {
+  const { label } = report;
+  if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
+  const isPaused = condition.kind === 'no-provider' && condition.cause === 'paused';
+  return { label, because: isPaused ? reasonText('paused') : null };
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {

@@ -60,7 +60,7 @@ test('the timings of llama.cpp tell what was cached where its usage does not', (
   expect(tokens({ timings: TIMINGS })).toBeNull();
 });
 
-test('the last event of a stream of llama.cpp tells its cached tokens next to its usage', () => {
+test('the last event of a stream of llama.cpp tells its cached tokens', () => {
   const event = { choices: [], usage: USAGE, timings: TIMINGS };
   const frames = createFramer().push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   const meter = new UsageMeter(false);

@@ -26,7 +26,10 @@ function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: numb
             latestMs: predictedTtft,
             prefillMs: msPerByte * newBytes,
           },
-    mean: predictedTtft === undefined ? null : { promptBytes: newBytes, ttftMs: predictedTtft },
+    mean:
+      predictedTtft === undefined
+        ? null
+        : { promptBytes: newBytes, ttftMs: predictedTtft, samples: 20 },
     ewmaTtft: null,
     newBytes,
     inFlight: 0,
@@ -44,7 +47,13 @@ const load = fc.nat(50);
 
 describe('the choice of a machine', () => {
   test('has each machine once', () => {
-    const mean = fc.option(fc.record({ promptBytes: fc.nat(100_000), ttftMs: fc.nat(60_000) }));
+    const mean = fc.option(
+      fc.record({
+        promptBytes: fc.nat(100_000),
+        ttftMs: fc.nat(60_000),
+        samples: fc.integer({ min: 1, max: 33 }),
+      }),
+    );
     const standing = fc.record({
       mean,
       ewmaTtft: fc.option(ttft),
@@ -89,25 +98,53 @@ describe('the choice of a machine', () => {
     expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }])).toEqual([1, 0]);
   });
 
-  test('keeps a conversation after a few turns although its own machine has read more so far', () => {
-    const others = { mean: { promptBytes: 6000, ttftMs: 900 }, ewmaTtft: 900, newBytes: 14_000 };
+  test('keeps a conversation after a few turns although its own machine has taken longer so far', () => {
+    const quick = {
+      mean: { promptBytes: 6000, ttftMs: 900, samples: 7 },
+      ewmaTtft: 900,
+      newBytes: 14_000,
+    };
     const own = {
-      mean: { promptBytes: 13_000, ttftMs: 3000 },
+      mean: { promptBytes: 13_000, ttftMs: 3000, samples: 3 },
       ewmaTtft: 3000,
       newBytes: 900,
       isHome: true,
     };
-    expect(choose([others, own])).toEqual([1, 0]);
-    expect(choose([others, { ...own, inFlight: 1 }])).toEqual([1, 0]);
+    expect(choose([quick, own])).toEqual([1, 0]);
+    expect(choose([quick, { ...own, inFlight: 1 }])).toEqual([1, 0]);
+    const isKnown = { ...quick, predictedTtft: 2500, msPerByte: 0.15 };
+    expect(choose([isKnown, { ...own, inFlight: 1 }])).toEqual([1, 0]);
   });
 
-  test('holds the time that earlier prompts took for reading as far as the rate allows', () => {
-    // 1,000 ms for 1,000 bytes are 750 of overhead at the default rate.
-    const mean = { promptBytes: 1000, ttftMs: 1000 };
-    const cold = { mean, newBytes: 5000 };
+  test('holds most of a long time for reading while no rate is known, and the rest for load', () => {
+    // 100 ms of overhead, and 1 ms for each byte.
+    const mean = { promptBytes: 1000, ttftMs: 1100, samples: 10 };
+    const cold = { mean, newBytes: 1000 };
+    const warm = { mean, newBytes: 120, isHome: true };
+    expect(choose([cold, { ...warm, inFlight: 4 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 5 }])).toEqual([0, 1]);
+  });
+
+  test('holds half of a short time for overhead, so that short prompts are spread by load', () => {
+    const mean = { promptBytes: 400, ttftMs: 60, samples: 10 };
+    const cold = { mean, newBytes: 400 };
     const warm = { mean, newBytes: 0, isHome: true };
-    expect(choose([cold, { ...warm, inFlight: 1 }])).toEqual([1, 0]);
-    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([0, 1]);
+    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 3 }])).toEqual([0, 1]);
+  });
+
+  test('holds machines that answer at once for equal, whichever was asked', () => {
+    const asked = { mean: { promptBytes: 8000, ttftMs: 0, samples: 10 }, conversations: 1 };
+    const again = { mean: { promptBytes: 8000, ttftMs: 1, samples: 10 }, conversations: 2 };
+    expect(choose([again, asked, {}])).toEqual([2, 1, 0]);
+  });
+
+  test('gives one slow answer little weight, and twenty all of theirs', () => {
+    const usual = { predictedTtft: 200, inFlight: 1 };
+    const slow = { mean: { promptBytes: 1000, ttftMs: 1000, samples: 1 } };
+    expect(choose([usual, slow])).toEqual([1, 0]);
+    const isLevel = { predictedTtft: 1000, mean: { ...slow.mean, samples: 20 } };
+    expect(choose([usual, isLevel])).toEqual([0, 1]);
   });
 
   test('leaves the machine with the cache exactly when another one is quicker', () => {
@@ -118,7 +155,10 @@ describe('the choice of a machine', () => {
   });
 
   test('believes no prediction from short prompts of a long one', () => {
-    const taughtByShort = { predictedTtft: 300, mean: { promptBytes: 400, ttftMs: 300 } };
+    const taughtByShort = {
+      predictedTtft: 300,
+      mean: { promptBytes: 400, ttftMs: 300, samples: 20 },
+    };
     expect(
       choose([
         { ...taughtByShort, newBytes: 200_000 },
