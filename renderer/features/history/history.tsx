@@ -5,6 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
+import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
@@ -13,7 +14,6 @@ import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
-import { gaveContent } from '../requests/attempt-text.ts';
 import {
   bestRange,
   firstTokenMs,
@@ -181,10 +181,7 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
 /** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
 function FirstTokens() {
   const { data } = useWindow();
-  const values = data.requests.flatMap((row) => {
-    const first = row.attempts.find((attempt) => gaveContent(attempt, row));
-    return first?.firstContentMs ?? [];
-  });
+  const values = data.requests.flatMap((row) => firstTokenMsOf(row) ?? []);
   const found = percentiles(values);
   if (found === null) return null;
   return (
