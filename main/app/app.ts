@@ -114,10 +114,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
-  const config = createLiveConfig(loaded, files, (now, before) => {
+  const config = createLiveConfig(loaded, files, (now, before, swapped) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
-    for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
+    if (swapped !== null) gateway.upstreamsSwapped(...swapped);
+    else for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();
   });
 

@@ -1,3 +1,4 @@
+import type { HostedId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -21,6 +22,8 @@ export type Patched =
   /** It could not be written; nothing changed. */
   | { readonly kind: 'unwritten'; readonly message: string };
 
+type Slots = readonly [HostedId, HostedId];
+
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
 export type LiveConfig = ReturnType<typeof createLiveConfig>;
 
@@ -31,11 +34,11 @@ interface ConfigFiles {
   readonly secretBox?: SecretBox | null;
 }
 
-/** `changed` is called for each replacement. */
+/** `changed` is called for each replacement; `swapped` are two upstreams that have changed places. */
 export function createLiveConfig(
   loaded: LoadedConfig,
   { directory, hasNamedKeys, secretBox = null }: ConfigFiles,
-  changed: (now: Config, before: Config) => void,
+  changed: (now: Config, before: Config, swapped: Slots | null) => void,
 ) {
   let { config } = loaded;
   let box = secretBox;
@@ -59,6 +62,16 @@ export function createLiveConfig(
     return null;
   }
 
+  function apply(plan: PatchPlan, swapped: Slots | null): Patched {
+    if (plan.kind === 'refused') return plan;
+    const failure = write(plan.changes);
+    if (failure !== null) return failure;
+    const before = config;
+    config = plan.config;
+    changed(config, before, swapped);
+    return { kind: 'patched' };
+  }
+
   return {
     current: (): Config => config,
     /** Every value with its source, secrets masked. */
@@ -80,16 +93,9 @@ export function createLiveConfig(
       return plan.kind === 'refused' ? plan : null;
     },
     /** Makes all changes of the tree or none: writes them first, then puts them in force. */
-    patch(tree: unknown): Patched {
-      const plan = planned(tree);
-      if (plan.kind === 'refused') return plan;
-      const failure = write(plan.changes);
-      if (failure !== null) return failure;
-      const before = config;
-      config = plan.config;
-      changed(config, before);
-      return { kind: 'patched' };
-    },
+    patch: (tree: unknown): Patched => apply(planned(tree), null),
+    /** Exchanges all settings of two hosted upstreams or none, secrets too. */
+    swap: (...slots: Slots): Patched => apply(planSwap(slots, config, sources), slots),
   };
 }
 
@@ -143,18 +149,44 @@ function planPatch(
   return { kind: 'planned', changes, config: next };
 }
 
+/** Each setting takes the other's value, or the default where that is what holds. */
+function planSwap(
+  [a, b]: Slots,
+  config: Config,
+  sources: ReadonlyMap<string, SettingSource>,
+): PatchPlan {
+  const changes: SettingChange[] = [];
+  for (const entry of ENTRIES.filter(({ section }) => section === a || section === b)) {
+    const held = heldByEnvironment(entry, sources);
+    if (held !== null) return held;
+    const section = entry.section === a ? b : a;
+    const from = ENTRIES.find((each) => each.section === section && each.key === entry.key);
+    if (from === undefined) continue;
+    const isSet = (sources.get(from.path) ?? 'default') !== 'default';
+    changes.push({ entry, value: isSet ? valueAt(config, from) : undefined });
+  }
+  return { kind: 'planned', changes, config: changes.reduce(withChange, config) };
+}
+
 function problemWith(
-  { path, setting }: Entry,
+  entry: Entry,
   value: unknown,
   sources: ReadonlyMap<string, SettingSource>,
 ): PatchPlan | null {
-  if (sources.get(path) === 'env') {
-    const name = ENV_PREFIX + setting.env;
-    const message = `'${path}' is set by ${name}; change it there and restart.`;
-    return { kind: 'refused', code: 'set_by_environment', message, param: path };
-  }
+  const { path, setting } = entry;
+  const held = heldByEnvironment(entry, sources);
+  if (held !== null) return held;
   if (value === null || setting.kind.schema.safeParse(value).success) return null;
   return invalid(`'${path}' must be ${setting.kind.allowed}.`, path);
+}
+
+function heldByEnvironment(
+  { path, setting }: Entry,
+  sources: ReadonlyMap<string, SettingSource>,
+): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
+  if (sources.get(path) !== 'env') return null;
+  const message = `'${path}' is set by ${ENV_PREFIX + setting.env}; change it there and restart.`;
+  return { kind: 'refused', code: 'set_by_environment', message, param: path };
 }
 
 function withChange(config: Config, { entry, value }: SettingChange): Config {

@@ -321,6 +321,11 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps) {
         own.replaced(id);
         forget(id);
       },
+      swap(a, b) {
+        own.swap(a, b);
+        forget(a);
+        forget(b);
+      },
       forget(id) {
         own.forget(id);
         forget(id);

@@ -4,9 +4,14 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 
 import type { UpstreamReport } from '#shared/status.ts';
-import { headlineOf, isUnconfigured } from '../../renderer/features/overview/headline.tsx';
+import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
-import { firstBack, isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import {
+  firstBack,
+  isSure,
+  isUnconfigured,
+  upstreamList,
+} from '../../renderer/features/overview/upstream-list.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];

@@ -1,6 +1,12 @@
 import { platform } from 'node:os';
 import type { Request, Response } from 'express';
-import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import {
+  HOSTED_IDS,
+  type HostedId,
+  isUpstreamId,
+  UPSTREAM_IDS,
+  type UpstreamId,
+} from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject } from '#shared/objects.ts';
 import type { SettingsView } from '#shared/settings.ts';
@@ -18,7 +24,7 @@ import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import type { Sightings } from '../monitoring/sightings.ts';
+import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/limits.ts';
@@ -29,6 +35,7 @@ export interface SettingsApi {
   readonly view: () => SettingsView;
   readonly check: LiveConfig['check'];
   readonly patch: (tree: unknown) => Patched;
+  readonly swap: LiveConfig['swap'];
 }
 
 interface ControlDeps {
@@ -37,7 +44,7 @@ interface ControlDeps {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
-  readonly sightings: Pick<Sightings, 'view' | 'changed'>;
+  readonly sightings: Pick<SightingsMonitor, 'view' | 'changed'>;
   readonly isProvider: (id: string) => boolean;
 }
 
@@ -68,6 +75,13 @@ export function controlHandlers(deps: ControlDeps) {
       if (patched.kind === 'patched') savedUpstreams(req.body).forEach(retry);
       sendPatched(res, patched, settings.view);
     },
+    swapUpstreams: (req: Request, res: Response) => {
+      const id = String(req.params['id']);
+      const { with: other } = (req.body ?? {}) as { readonly with?: unknown };
+      if (!isHostedId(id)) sendError(res, notHosted(id));
+      else if (!isHostedId(other) || other === id) sendError(res, wrongPartner(id));
+      else sendPatched(res, settings.swap(id, other), settings.view);
+    },
     warmUp: (_req: Request, res: Response) => {
       const state = startWarmup(deps);
       if (state === 'not_configured' || state === 'zero_spend') sendError(res, NO_WARMUP[state]);
@@ -89,6 +103,18 @@ export function controlHandlers(deps: ControlDeps) {
 /** Whoever saves an upstream expects it to be tried, even where what was wrong is not among the settings. */
 function savedUpstreams(tree: unknown): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
+}
+
+const isHostedId = (id: unknown): id is HostedId => HOSTED_IDS.some((each) => each === id);
+
+function notHosted(id: string): GatewayError {
+  const message = `"${id.slice(0, 100)}" has no place to exchange; use one of ${HOSTED_IDS.join(', ')}.`;
+  return { status: 404, code: 'not_found', message };
+}
+
+function wrongPartner(id: HostedId): GatewayError {
+  const others = HOSTED_IDS.filter((each) => each !== id);
+  return invalidParam('with', `must be another hosted upstream: ${others.join(' or ')}`);
 }
 
 /** The resulting state, or why no warm-up may start. */

@@ -10,6 +10,7 @@ import {
   firstContent,
   hedgeLost,
   type Limits,
+  moved,
   NEW_BREAKER,
   type Opening,
   openingOf,
@@ -111,6 +112,8 @@ export interface Circuits {
   reset(id: string): void;
   /** Resets, because the id stands for another upstream from now on. */
   replaced(id: string): void;
+  /** Two ids stand for each other's upstream from now on: each takes the circuit and exclusions of the other. */
+  swap(a: string, b: string): void;
   /** Replaces what is known here with what was learnt elsewhere. */
   put(id: string, known: CircuitRecord): void;
   /** Removes an id for good. */
@@ -279,6 +282,13 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset: resetNow,
     replaced: resetNow,
+    swap(a, b) {
+      const [was, is] = [at(a), at(b)];
+      epoch += 1;
+      circuits.set(a, { ...is, breaker: moved(is.breaker, was.breaker), epoch });
+      circuits.set(b, { ...was, breaker: moved(was.breaker, is.breaker), epoch });
+      notice.changed();
+    },
     put(id, known) {
       circuits.set(id, { ...at(id), ...known });
       notice.changed();

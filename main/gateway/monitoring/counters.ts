@@ -203,6 +203,10 @@ export function createOutcomes() {
         if (row.state === 'done' && row.attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
       }
     },
+    /** Two upstreams have changed places. */
+    swap(a: UpstreamId, b: UpstreamId) {
+      [upstreams[a], upstreams[b]] = [upstreams[b], upstreams[a]];
+    },
     view,
     save: view,
     /** From what `save` returned; invalid input is ignored. */

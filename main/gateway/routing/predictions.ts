@@ -32,6 +32,12 @@ export interface FirstToken {
   readonly ttftMs: number;
 }
 
+/** The mean of a machine's samples, of which newer ones have more weight. */
+export interface MeanFirstToken extends FirstToken {
+  /** Total weight. */
+  readonly samples: number;
+}
+
 export const NO_PREDICTION_YET: PredictionRecord = {
   samples: 0,
   meanBytes: 0,
@@ -172,6 +178,8 @@ export interface Predictions {
   confirm(id: string): void;
   /** Null below 20 samples. */
   at(id: string, promptBytes: number): Prediction | null;
+  /** From the first sample on. */
+  meanAt(id: string): MeanFirstToken | null;
   forget(id: string): void;
   /** Plain JSON. */
   save(): unknown;
@@ -238,6 +246,16 @@ export function createPredictions(clock: Clock): Predictions {
       return clock.ticks() - machine.freshAt <= FRESH_MS
         ? prediction
         : { ...prediction, earliestMs: 0, latestMs: Infinity };
+    },
+    meanAt(id) {
+      const record = known.get(id)?.record;
+      return record === undefined || record.samples === 0
+        ? null
+        : {
+            promptBytes: record.meanBytes,
+            ttftMs: record.meanTtftMs,
+            samples: weightOf(record.samples),
+          };
     },
     forget: (id) => void known.delete(id),
     save: () =>

@@ -59,6 +59,8 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
+    /** Two upstreams have changed places. */
+    swap: (a: UpstreamId, b: UpstreamId) => sums.swap(a, b),
     /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
     /** The budgets that are set. */
@@ -198,6 +200,11 @@ function createPeriodSums(clock: Clock, before: readonly PeriodSum[]) {
       }
       sum.day += amount;
       sum.month += amount;
+    },
+    swap(a: string, b: string) {
+      const [ofA, ofB] = [sums.get(a), sums.get(b)];
+      sums.set(a, ofB ?? { day: 0, month: 0 });
+      sums.set(b, ofA ?? { day: 0, month: 0 });
     },
     of(name: string, period: Period) {
       renew();

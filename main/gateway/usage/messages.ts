@@ -104,6 +104,8 @@ export type UsageAnswer =
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
+  /** Two upstreams have changed places, and what is stored goes with them. */
+  | { readonly kind: 'swap'; readonly upstreams: readonly [string, string] }
   | { readonly kind: 'question'; readonly id: number; readonly question: UsageQuestion }
   | { readonly kind: 'close' };
 

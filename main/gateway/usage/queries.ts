@@ -135,6 +135,15 @@ export function createUsageQueries(db: Database) {
     asked.add(names);
   });
 
+  const rename = db.prepare('UPDATE usage SET upstream = ? WHERE upstream = ?');
+  const swap = db.transaction((a: string, b: string) => {
+    // No upstream has this name: each row keeps a key of its own on the way.
+    const aside = `${a} was`;
+    rename.run(aside, a);
+    rename.run(a, b);
+    rename.run(b, aside);
+  });
+
   const prune = db.transaction((nowMs: number) => {
     for (const [span, keptMs] of Object.entries(KEPT_MS)) {
       dropOld.run(span, nowMs - keptMs);
@@ -145,6 +154,8 @@ export function createUsageQueries(db: Database) {
 
   return {
     write: (each: UsageWrite) => write.immediate(each),
+    /** Stores the usage of each of two upstreams as the other's. */
+    swap: (a: string, b: string) => swap.immediate(a, b),
     history: ({ span, from, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
         .all({ span, from, groupMs })

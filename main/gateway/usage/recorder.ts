@@ -58,7 +58,7 @@ export function createUsageRecorder(
   deps: {
     readonly clock: Clock;
     readonly config: () => Config;
-    readonly budgets: Pick<Budgets, 'spent'>;
+    readonly budgets: Pick<Budgets, 'spent' | 'swap'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
     readonly joulesPerToken: JoulesPerToken;
   },
@@ -112,6 +112,12 @@ export function createUsageRecorder(
       buffered.add(row);
       const named = askedOf(row, atMs);
       if (named !== null) asked.add(named);
+    },
+    /** Two upstreams have changed places: what each has used and spent goes with it. */
+    swap(a: UpstreamId, b: UpstreamId) {
+      write();
+      store.swap(a, b);
+      budgets.swap(a, b);
     },
     async history(range: HistoryRange) {
       write();

@@ -29,6 +29,8 @@ export interface UsageStore {
   /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
+  /** Stores the usage of each of two upstreams as the other's. */
+  swap(a: string, b: string): void;
   /** Null if nothing is stored or it cannot be read. */
   history(query: HistoryQuery): Promise<HistoryRows | null>;
   /** As `history`. */
@@ -48,6 +50,7 @@ export function forgetfulStore(problem: string): UsageStore {
     isKept: false,
     problem,
     write() {},
+    swap() {},
     history: () => Promise.resolve(null),
     requests: () => Promise.resolve(null),
     request: () => Promise.resolve(null),
@@ -124,6 +127,9 @@ export async function openUsageStore(
     },
     write(write) {
       if (!isOver) send({ kind: 'write', write });
+    },
+    swap(a, b) {
+      if (!isOver) send({ kind: 'swap', upstreams: [a, b] });
     },
     async history(query) {
       const answer = await ask({ kind: 'history', query });

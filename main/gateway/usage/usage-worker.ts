@@ -52,6 +52,9 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
         attempt(() => pruneHourly(write.nowMs));
         return;
       }
+      case 'swap':
+        send({ kind: 'written', problem: attempt(() => queries.swap(...message.upstreams)) });
+        return;
       case 'question': {
         const { id, question } = message;
         void answerTo(question, queries).then((given) =>

@@ -26,9 +26,9 @@ import {
   stepOf,
   stepText,
   tokensPerSecond,
-  valuesOf,
   kwhOf,
   netSavedNano,
+  valuesOf,
 } from './history-model.ts';
 import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
@@ -153,7 +153,7 @@ function Charts({ report, nameOf }: PartTableProps) {
   );
 }
 
-/** Without a price costs are unknown, and not shown. */
+/** What nobody has set a price for is left out: it is unknown, and not zero. */
 function MoneySums({ report }: { readonly report: HistoryReport }) {
   const { today, thisMonth, currency } = report;
   return (
@@ -314,10 +314,17 @@ function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures
   return [calls, failures, inputTokens, outputTokens].map(formatCount);
 }
 
+/** Without an amount while no price is set. */
+function electricityText(figures: UsageFigures, currency: string): string {
+  const { energyNano } = figures;
+  const kwh = words.kwh(kwhOf(figures));
+  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
+}
+
 /** Whether anything has a price: without one, costs are unknown and not zero. */
 function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
   const all = [thisMonth, ...parts.map(({ figures }) => figures)];
-  return all.some(({ spentNano, savedNano, energyNano }) => spentNano + savedNano + energyNano > 0);
+  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
 }
 
 /** The columns of a table, without those of money where nothing has a price. */
@@ -325,13 +332,6 @@ function priced(columns: Readonly<Record<string, string>>, report: HistoryReport
   if (hasPrices(report)) return columns;
   const { spent: _, saved: __, ...others } = columns;
   return others;
-}
-
-/** Without an amount while no price is set. */
-function electricityText(figures: UsageFigures, currency: string): string {
-  const { energyNano } = figures;
-  const kwh = words.kwh(kwhOf(figures));
-  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
 }
 
 function moneyCells(figures: UsageFigures, report: HistoryReport) {

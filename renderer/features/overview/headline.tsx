@@ -101,11 +101,6 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   return { ...sentenceFor(list), problems, isStuck };
 }
 
-/** True while no upstream is set up at all. */
-export function isUnconfigured({ verdict }: UpstreamList): boolean {
-  return verdict.kind === 'bare';
-}
-
 /** A problem that says so if upstreams could answer with zero-spend off. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];

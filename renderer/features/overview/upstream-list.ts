@@ -63,6 +63,11 @@ function serverOf(verdict: Verdict) {
   }
 }
 
+/** True while no upstream is set up at all. */
+export function isUnconfigured({ verdict }: UpstreamList): boolean {
+  return verdict.kind === 'bare';
+}
+
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: UpstreamView): boolean {
   return condition.kind !== 'untested' && isSound(condition);
@@ -80,10 +85,9 @@ export function firstBack({ upstreams }: UpstreamList) {
   return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
 }
 
-/** Exclusions that only a person can end; the others expire. */
 const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
-/** True for an exclusion that only a person can end. */
+/** True for an exclusion that only a person can end; the others expire. */
 export function isLasting(reason: string): boolean {
   return PERMANENT.has(reason);
 }

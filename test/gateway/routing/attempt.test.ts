@@ -62,7 +62,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
       clock,
       config: () => CONFIG,
-      budgets: { spent() {} },
+      budgets: { spent() {}, swap() {} },
       joulesPerToken: () => null,
       keyLimits: { requested() {}, used() {} },
     }),

@@ -20,7 +20,7 @@ test('of a burst all requests are counted, and the thousand newest rows are writ
   const recorder = createUsageRecorder(store, {
     clock,
     config: () => config,
-    budgets: { spent() {} },
+    budgets: { spent() {}, swap() {} },
     joulesPerToken: () => null,
     keyLimits: { requested() {}, used() {} },
   });

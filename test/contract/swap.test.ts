@@ -1,0 +1,210 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { HOSTED_IDS } from '#shared/ids.ts';
+import { ENTRIES } from '../../main/config/schema.ts';
+import { readSettings } from '../../main/config/settings-file.ts';
+import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
+import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { type Controlled, startControlled } from '../support/control.ts';
+import { startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { controlOf } from '../support/tier.ts';
+import { answers, completion, error, hang, json, startUpstream } from '../support/upstream.ts';
+
+const KEY = 'sk-0123456789-0123456789-wxyz';
+const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
+const NOWHERE = 'http://127.0.0.1:9/v1';
+
+type Owned = Pick<Controlled, 'url' | 'control' | 'status'>;
+
+const swap = (gateway: Owned, id: string, body: unknown) =>
+  postJson(`${gateway.url}/api/v1/upstreams/${id}/swap`, body, gateway.control);
+
+const onDisk = (gateway: Controlled, name: string) =>
+  JSON.parse(readFileSync(join(gateway.dataDirectory, name), 'utf8')) as Record<string, unknown>;
+
+async function reportOf(gateway: Owned, id: string) {
+  const { upstreams } = await gateway.status();
+  const found = upstreams.find((each) => each.id === id);
+  if (found === undefined) throw new Error(id);
+  return found;
+}
+
+test('two hosted upstreams change places with every setting, their keys among them', async () => {
+  const [first, second] = [
+    await startUpstream(answers('one')),
+    await startUpstream(answers('two')),
+  ];
+  const gateway = await startControlled({});
+  const every = {
+    baseUrl: first.url,
+    apiKey: KEY,
+    model: 'big',
+    models: ['small'],
+    label: 'First',
+    timeoutMs: 5000,
+    headers: { 'x-org': 'acme' },
+    assemble: false,
+    prefill: 'none',
+    protocols: 'chat',
+    priceInput: 1,
+    priceOutput: 2,
+    priceCached: 0.5,
+    budgetDay: 3,
+    budgetMonth: 30,
+  };
+  const keys = ENTRIES.filter(({ section }) => section === 'hosted_a').map(({ key }) => key);
+  expect(Object.keys(every).toSorted()).toEqual(keys.toSorted());
+  await gateway.set({
+    hosted_a: every,
+    hosted_b: { baseUrl: second.url, apiKey: OTHER_KEY, model: 'other' },
+  });
+  const before = await gateway.settings();
+  const answer = await swap(gateway, 'hosted_a', { with: 'hosted_b' });
+  expect(answer.status).toBe(200);
+  const after = JSON.parse(answer.text) as typeof before;
+  for (const [here, there] of [
+    ['hosted_a', 'hosted_b'],
+    ['hosted_b', 'hosted_a'],
+  ] as const)
+    for (const key of keys)
+      expect([key, after[here]?.[key]]).toEqual([
+        key,
+        { ...before[there]?.[key], env: before[here]?.[key]?.env },
+      ]);
+  expect(answer.text).not.toContain(KEY);
+  await chat(gateway.url, HELLO);
+  expect(second.calls.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${OTHER_KEY}`]);
+  expect(first.calls).toEqual([]);
+  const { tree } = readSettings(gateway.dataDirectory, 0);
+  expect(tree['hosted_b']).toEqual(every);
+  expect(tree['hosted_a']).toEqual({ baseUrl: second.url, apiKey: OTHER_KEY, model: 'other' });
+});
+
+test('an upstream moves to an empty place, and its own is empty then', async () => {
+  const gateway = await startControlled({});
+  await gateway.set({ hosted_a: { baseUrl: NOWHERE, apiKey: KEY } });
+  expect((await swap(gateway, 'hosted_a', { with: 'hosted_c' })).status).toBe(200);
+  expect(onDisk(gateway, 'secrets.json')).toEqual({ hosted_a: {}, hosted_c: { apiKey: KEY } });
+  expect(onDisk(gateway, 'settings.json')).toEqual({
+    hosted_a: {},
+    hosted_c: { baseUrl: NOWHERE },
+  });
+});
+
+test('the circuit and the exclusions of an upstream go with it, and its lifetime counts', async () => {
+  const failing = await startUpstream(error(503), error(401));
+  const sound = await startUpstream(answers('two'));
+  const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
+  await gateway.set({ hosted_a: { baseUrl: failing.url }, hosted_b: { baseUrl: sound.url } });
+  await chat(gateway.url, HELLO);
+  const [a, b] = [await reportOf(gateway, 'hosted_a'), await reportOf(gateway, 'hosted_b')];
+  expect([a.circuit.open, b.circuit.open]).toEqual([true, false]);
+  await swap(gateway, 'hosted_b', { with: 'hosted_a' });
+  const [now, then] = [await reportOf(gateway, 'hosted_a'), await reportOf(gateway, 'hosted_b')];
+  expect(now.circuit).toMatchObject({ open: false, fails: 0 });
+  expect(then.circuit).toMatchObject({ open: true, fails: 1, lastError: a.circuit.lastError });
+  expect(then.circuit.failUntil).toBe(a.circuit.failUntil);
+  expect((await chat(gateway.url, HELLO)).upstream).toBe('hosted_a');
+  expect(failing.calls).toHaveLength(1);
+});
+
+test('a call that was running before does not count against the upstream that stands there now', async () => {
+  const slow = await startUpstream(hang);
+  const sound = await startUpstream(answers('two'));
+  const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
+  await gateway.set({
+    hosted_a: { baseUrl: slow.url, timeoutMs: 60_000 },
+    hosted_b: { baseUrl: sound.url },
+  });
+  const running = chat(gateway.url, HELLO);
+  await expect.poll(() => slow.calls.length).toBe(1);
+  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
+  slow.calls[0]?.socket.destroy();
+  expect((await running).status).toBe(200);
+  expect((await reportOf(gateway, 'hosted_a')).circuit.open).toBe(false);
+});
+
+test('what an upstream has spent goes with its budget, and its History too', async () => {
+  const dear = await startUpstream(
+    json(200, { ...completion('hi'), usage: { prompt_tokens: 10, completion_tokens: 250 } }),
+  );
+  const directory = temporaryDirectory();
+  const started = await startWithHistory({}, directory);
+  const gateway = { ...started, ...controlOf(started) };
+  await gateway.patch({
+    hosted_a: { baseUrl: dear.url, priceOutput: 1000, budgetDay: 0.2, model: 'dear' },
+  });
+  await chat(gateway.url, HELLO);
+  expect((await reportOf(gateway, 'hosted_a')).budget?.spent).toBeCloseTo(0.25, 9);
+  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
+  expect((await reportOf(gateway, 'hosted_b')).budget?.spent).toBeCloseTo(0.25, 9);
+  expect((await chat(gateway.url, HELLO)).status).toBe(503);
+  // What the next start would read.
+  const opened = openUsageDatabase(join(directory, 'usage.db'), Date.now());
+  if (opened.kind === 'unusable') throw new Error(opened.message);
+  onTestFinished(() => void opened.db.close());
+  const { text } = await send(`${gateway.url}/api/v1/history`);
+  const { parts } = JSON.parse(text) as { parts: { upstream: string; model: string }[] };
+  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'dear']]);
+  const { spent } = createUsageQueries(opened.db).before({ dayFrom: 0, monthFrom: 0 });
+  expect(spent).toEqual([{ name: 'hosted_b', day: 250_000_000, month: 250_000_000 }]);
+});
+
+test('a value that the environment holds keeps both where they are, and its variable is named', async () => {
+  const gateway = await startControlled({ HOSTED_B_MODEL: 'big' });
+  await gateway.set({ hosted_a: { baseUrl: NOWHERE, apiKey: KEY } });
+  const before = await gateway.settings();
+  for (const [id, other] of [
+    ['hosted_a', 'hosted_b'],
+    ['hosted_b', 'hosted_c'],
+  ] as const) {
+    const answer = await swap(gateway, id, { with: other });
+    expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOSTED_B_MODEL');
+  }
+  expect(await gateway.settings()).toEqual(before);
+});
+
+test.each([
+  ['hosted_a', {}, 400],
+  ['hosted_a', { with: 'hosted_a' }, 400],
+  ['hosted_a', { with: 'local' }, 400],
+  ['hosted_a', { with: ['hosted_b'] }, 400],
+  ['hosted_a', [], 400],
+  ['local', { with: 'hosted_a' }, 404],
+  ['ondemand', { with: 'hosted_a' }, 404],
+  ['constructor', { with: 'hosted_a' }, 404],
+])('%s with %j is refused, and the error says what may be exchanged', async (id, body, status) => {
+  const gateway = await startControlled({});
+  const code = status === 400 ? 'invalid_request' : 'not_found';
+  expect(expectError(await swap(gateway, id, body), status, code)).toContain('hosted_b');
+});
+
+test('only control changes the order', async () => {
+  const gateway = await startControlled({ API_KEYS: KEY });
+  const path = `${gateway.url}/api/v1/upstreams/hosted_a/swap`;
+  const refused = await Promise.all(
+    [{}, bearer(KEY)].map((headers) => postJson(path, { with: 'hosted_b' }, headers)),
+  );
+  for (const each of refused) expectError(each, 401, 'control_required');
+  expect(refused).toHaveLength(2);
+});
+
+test.each(HOSTED_IDS)(
+  'a patch of nulls removes %s whole, and its key from the disk',
+  async (id) => {
+    const gateway = await startControlled({});
+    await gateway.set({
+      [id]: { baseUrl: NOWHERE, apiKey: KEY, headers: { 'x-key': 'hunter22' } },
+    });
+    const keys = Object.keys((await gateway.settings())[id] ?? {});
+    const after = await gateway.set({ [id]: Object.fromEntries(keys.map((key) => [key, null])) });
+    expect(new Set(Object.values(after[id] ?? {}).map(({ source }) => source))).toEqual(
+      new Set(['default']),
+    );
+    for (const name of ['settings.json', 'secrets.json'])
+      expect(onDisk(gateway, name)).toEqual({ [id]: {} });
+  },
+);
