@@ -39,6 +39,8 @@ const checkSchema = z.strictObject({
 /** Result of a provider's verification; `last_check` is null before the first run. */
 const verificationSchema = z.strictObject({
   status: z.enum(VERIFICATION_STATES),
+  /** Requests may go to it: it is verified, or was at this address and is checked again after a change. */
+  routable: z.boolean(),
   checks: z.array(checkSchema),
   last_check: timestamp.nullable(),
   last_heartbeat: timestamp,

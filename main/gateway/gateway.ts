@@ -382,6 +382,7 @@ function changeHandlers(
   /** What the next requests find out again. */
   function forgetUpstream(id: UpstreamId): void {
     predictions.forget(id);
+    prefixes.forget(id);
     prefills.forget(id);
     forgetSupport(id);
     catalogue.forget(id);

@@ -82,8 +82,9 @@ export function withFirstToken(
   };
 }
 
-/** Without a slope, prompts this many times as long as usual may take any time. */
+/** Without a slope, prompts this many times as long as usual may take any time; short ones take about the same. */
 const KNOWN_FACTOR = 2;
+const SHORT_BYTES = 2048;
 
 /** Null below 20 samples. */
 export function predict(record: PredictionRecord, promptBytes: number): Prediction | null {
@@ -95,7 +96,8 @@ export function predict(record: PredictionRecord, promptBytes: number): Predicti
   const marginMs =
     2 * record.residualMs * (msPerByte === 0 ? 1 : extrapolationFactor(promptBytes, record));
   const earliestMs = Math.max(0, atBestMs - marginMs);
-  const isUnknown = msPerByte === 0 && promptBytes > KNOWN_FACTOR * record.meanBytes;
+  const knownBytes = KNOWN_FACTOR * Math.max(record.meanBytes, SHORT_BYTES);
+  const isUnknown = msPerByte === 0 && promptBytes > knownBytes;
   return {
     ttftMs,
     earliestMs,

@@ -65,7 +65,9 @@ export function SettingsSection(props: SettingsSectionProps) {
     <details ref={details} className="panel settings-section">
       <summary>
         <h2>{title}</h2>
-        <span className="settings-summary">{sectionSummary(section, view)}</span>
+        <span className="settings-summary">
+          {sectionSummary(section, view, data.providers?.serving ?? 0)}
+        </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
       {hosted !== undefined && <ServiceChoice id={hosted} label={title} />}
