@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, fetch } from 'undici';
 import { readControlToken } from '../main/platform/secrets.ts';
 import { llamaServer } from '../test/engine/find-server.ts';
 import { writeModel } from '../test/engine/model.ts';
@@ -26,6 +27,12 @@ const MODEL = 'bench-model';
 /** Of the last prompt, from the cache; engines read the last tokens anew. */
 const FOUND_SHARE = 0.9;
 const JOIN_MS = 60_000;
+
+/**
+ * An engine on a busy machine may read a prompt for longer than the usual limit of five minutes, and llama.cpp closes an
+ * idle connection after five seconds, which must not meet the next turn.
+ */
+const PATIENT = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 0 });
 
 /** One turn of a conversation, as its answer told it. */
 interface Turn {
@@ -188,6 +195,7 @@ async function ask(url: string, messages: readonly Message[]): Promise<Answer> {
   const begun = performance.now();
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
+    dispatcher: PATIENT,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       model: MODEL,

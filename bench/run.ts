@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../main/platform/errors.ts';
+import { inspect } from 'node:util';
 import { keep, type KeptName } from './figures.ts';
 import { conversations } from './conversations.ts';
 import { growth } from './growth.ts';
@@ -123,6 +123,7 @@ try {
   say(`\n${text}`);
   process.exit(code);
 } catch (error) {
-  process.stderr.write(`bench failed: ${messageOf(error)}\n`);
+  // With its causes: `fetch failed` alone tells nothing.
+  process.stderr.write(`bench failed: ${inspect(error)}\n`);
   process.exit(2);
 }

@@ -15,9 +15,9 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { subscribe, getState } = switchyard.store;
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
+  useScroll(route.page === 'provider' ? hashOf(route) : route.page);
   const [isSearching, setSearching] = useState(false);
   usePaletteKey(() => setSearching((is) => !is));
-  useScroll(route.page === 'provider' ? hashOf(route) : route.page);
 
   if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;

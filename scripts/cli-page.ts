@@ -35,7 +35,8 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 \`switchyard service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
 \`--print\` only shows it. The service does not inherit your shell’s variables except the data directory: set what it needs in the
-dashboard or with \`switchyard set\`. Under systemd the log is in the journal.
+dashboard or with \`switchyard set\`. Under systemd the log is in the journal. A service prints no sign-in link, because more
+people read logs than terminals: \`switchyard open\` makes one.
 
 \`sudo switchyard service install --system\` installs it for the whole machine, with a user of its own and its data in
 \`/var/lib/switchyard\`. All users must be able to read Node and Switchyard then.
@@ -43,8 +44,10 @@ dashboard or with \`switchyard set\`. Under systemd the log is in the journal.
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. With the NVIDIA Container
-Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings.
+each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
+any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
+Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings. The image's health check asks
+\`/readyz\`: without an upstream that could serve, the container is unhealthy, but it goes on and its dashboard works.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
-import { TRAY_SHAPES, type TrayShape } from '../main/desktop/serving-summary.ts';
+import { TRAY_SHAPES, type TrayShape } from '../main/desktop/tray-state.ts';
 import { closeBrowser, openPage } from '../test/support/browser.ts';
 
 const ICONS = join(import.meta.dirname, '../main/desktop/icons');

@@ -22,7 +22,7 @@ import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
-import type { CutWindow } from './doctor/window.ts';
+import type { WindowCut } from './doctor/window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
@@ -98,7 +98,7 @@ export interface AgentDeps {
   /** Ports of this program's other parts, which are never tried as an engine's. */
   readonly otherPorts: () => readonly number[];
   /** What the gateway of this process has seen of engines that cut prompts. */
-  readonly cuts: () => readonly CutWindow[];
+  readonly cuts: () => readonly WindowCut[];
   /** Requests that the gateway of this process sends to an engine of this machine itself. */
   readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;

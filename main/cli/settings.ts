@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SettingView } from '#shared/settings.ts';
+import { SETTING_SOURCES, type SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
@@ -19,7 +19,7 @@ const VIEW = z
       z.string(),
       z.looseObject({
         value: z.unknown(),
-        source: z.enum(['env', 'file', 'keychain', 'default']),
+        source: z.enum(SETTING_SOURCES),
         restart: z.literal(true).exactOptional(),
       }),
     ),

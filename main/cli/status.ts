@@ -49,8 +49,11 @@ export async function status({ dataDirectory }: Input): Promise<CommandOutcome> 
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const { status: report, judgement, outcomes } = body;
   const data = { url, baseUrl: `${url}/v1`, status: report, judgement, outcomes, agent };
-  const isServing = judgement.verdict.kind === 'serving' || judgement.verdict.kind === 'untested';
-  return answer(data, statusText(data, paint), isServing ? EXIT.done : EXIT.failed);
+  return answer(data, statusText(data, paint), isServing(judgement) ? EXIT.done : EXIT.failed);
+}
+
+function isServing({ verdict }: Judgement): boolean {
+  return verdict.kind === 'serving' || verdict.kind === 'untested';
 }
 
 interface Status extends Pick<Snapshot, 'status' | 'judgement' | 'outcomes'> {
@@ -73,9 +76,8 @@ function statusText(shown: Status, color: Paint): string {
   });
   const nameOf = (id: Upstream['id']) =>
     report.upstreams.find((upstream) => upstream.id === id)?.label ?? id;
-  const isServing = judgement.verdict.kind === 'serving' || judgement.verdict.kind === 'untested';
   return [
-    `${color(isServing ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
+    `${color(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
     `Dashboard: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
     '',

@@ -70,13 +70,12 @@ Enter prints the dashboard's link again; it signs in as often as it is opened. C
 
 const COMMAND_HELP = `break <upstream> [${DEMO_FAULTS.filter((fault) => fault !== 'none').join('|')}]   heal <upstream>|all   traffic on|off`;
 
-/** What can be steered from the terminal. */
-type Steered = Pick<Demo, 'faults' | 'traffic' | 'newLink'>;
+type DemoControls = Pick<Demo, 'faults' | 'traffic' | 'newLink'>;
 
 /** Runs a line typed into the demo; returns the text to print. */
 export async function runCommand(
   line: string,
-  { faults, traffic, newLink }: Steered,
+  { faults, traffic, newLink }: DemoControls,
 ): Promise<string> {
   const [verb = '', id = '', fault = 'refuse'] = line.trim().split(/\s+/);
   if (verb === '') return `Dashboard ${newLink()}`;

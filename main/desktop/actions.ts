@@ -9,7 +9,7 @@ import type { KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';
 import type { Preferences } from './preferences.ts';
-import type { TrayFacts } from './serving-summary.ts';
+import type { TrayFacts } from './tray-state.ts';
 import type { TerminalCommand } from './command-line.ts';
 import type { Updates } from './updates.ts';
 import { isOwnPage, type MainWindow } from './window.ts';

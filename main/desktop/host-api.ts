@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
-import type { MachineMode } from './serving-summary.ts';
+import type { MachineMode } from './tray-state.ts';
 
 export interface Addresses {
   /** Address of the window's page, such as `http://127.0.0.1:47900`. */

@@ -13,7 +13,7 @@ import {
   recentProblem,
   type TrayFacts,
   type TrayShape,
-} from './serving-summary.ts';
+} from './tray-state.ts';
 import type { UpdateMeans, UpdateState } from './updates.ts';
 
 export type MenuAction =

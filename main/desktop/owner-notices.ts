@@ -4,7 +4,7 @@ import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ElectronApi, NotificationApi } from './electron-api.ts';
 import type { MenuAction } from './menus.ts';
-import { displayName, haltedBy, isConfigured, type TrayFacts } from './serving-summary.ts';
+import { displayName, haltedBy, isConfigured, type TrayFacts } from './tray-state.ts';
 
 /** What the owner must know even if no window is open. */
 export interface Notice {

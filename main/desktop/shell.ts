@@ -19,7 +19,7 @@ import {
 import { createSleepBlocker, followSleep } from './power.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
 import { type ProcessStart, relaunchOptions, type TerminalCommand } from './command-line.ts';
-import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
+import { foldFacts, runningRequests, type TrayFacts } from './tray-state.ts';
 import type { AppExit } from './shutdown.ts';
 import { createTray, keepTray, type TrayPanel } from './tray.ts';
 import {

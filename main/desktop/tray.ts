@@ -4,7 +4,7 @@ import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ElectronApi, MenuApi, TrayApi } from './electron-api.ts';
 import { type MenuAction, menuTemplate, type TrayView } from './menus.ts';
-import type { TrayShape } from './serving-summary.ts';
+import type { TrayShape } from './tray-state.ts';
 
 interface TrayDeps {
   readonly electron: Pick<ElectronApi, 'Tray' | 'Menu'>;

@@ -53,9 +53,10 @@ import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appHandlers, requestHandlers } from './api/app-handlers.ts';
+import { openApiHandler } from './api/openapi.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
-import type { Proof, Sightings } from './monitoring/sightings.ts';
+import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
@@ -111,7 +112,7 @@ export interface GatewayProviders {
   /** Why no machine serves; null if none is expected to. */
   readonly absence: () => NoProviderCause | null;
   /** What the verifications of a machine have shown. */
-  readonly proof: (id: string) => Proof | null;
+  readonly proof: (id: string) => VerificationProof | null;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   /** What the answers of a machine take in electricity; null while unknown. */
@@ -297,7 +298,7 @@ interface RouteParts {
   readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly sightings: Sightings;
+  readonly sightings: SightingsMonitor;
   readonly sessions: Sessions;
   readonly browsers: Browsers;
   readonly controlLink: () => string;
@@ -308,28 +309,32 @@ interface RouteParts {
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  const table = routeTable({
-    access: accessHandlers({ ...deps, ...parts }),
-    app: appHandlers({
-      ...deps,
-      ...parts,
-      ...monitor,
-      summary,
-      nameOf,
-      endAtStop: lifecycle.endAtStop,
+  const routes: readonly Route[] = [
+    ...routeTable({
+      access: accessHandlers({ ...deps, ...parts }),
+      app: appHandlers({
+        ...deps,
+        ...parts,
+        ...monitor,
+        summary,
+        nameOf,
+        endAtStop: lifecycle.endAtStop,
+      }),
+      control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
+      keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
+      sharing: sharingHandlers({ ...deps, lifecycle }),
+      upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
+      requests: requestHandlers(monitor),
+      install: installHandlers({
+        ...deps,
+        isShared: lifecycle.isShared,
+        outsideUrl: parts.gatewayUrl,
+      }),
+      openApi: openApiHandler({ routes: () => routes, version: () => deps.app().version }),
     }),
-    control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-    keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
-    sharing: sharingHandlers({ ...deps, lifecycle }),
-    upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
-    requests: requestHandlers(monitor),
-    install: installHandlers({
-      ...deps,
-      isShared: lifecycle.isShared,
-      outsideUrl: parts.gatewayUrl,
-    }),
-  });
-  return [...table, ...deps.moreRoutes];
+    ...deps.moreRoutes,
+  ];
+  return routes;
 }
 
 interface ChangeHandlers {
@@ -364,7 +369,7 @@ function changeHandlers(
     healthChecks,
   }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
-    readonly sightings: Sightings;
+    readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
   },
 ): ChangeHandlers {
@@ -377,6 +382,7 @@ function changeHandlers(
   /** What the next requests find out again. */
   function forgetUpstream(id: UpstreamId): void {
     predictions.forget(id);
+    prefixes.forget(id);
     prefills.forget(id);
     forgetSupport(id);
     catalogue.forget(id);

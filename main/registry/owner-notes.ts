@@ -19,7 +19,9 @@ const line = (max: number) =>
     .transform((text) => text.trim())
     .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')));
 
-const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
+export const noteBodySchema = z
+  .object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) })
+  .meta({ id: 'MachineNote' });
 
 /**
  * The owner's names for machines and notes about them. They are not part of a record, because no agent sends them.
@@ -54,7 +56,7 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
     ): Promise<Answer<{ readonly id: string } & ProviderNote>> {
       const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
-      const { data: note, error } = bodySchema.safeParse(body);
+      const { data: note, error } = noteBodySchema.safeParse(body);
       if (note === undefined) return refusal(error);
       const before = notes.get(id);
       keep(id, note);

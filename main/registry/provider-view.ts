@@ -71,9 +71,10 @@ export function providerView({ entry, record, status, traffic }: ViewParts): Pro
 }
 
 export function verificationView(entry: TableEntry): Verification {
-  const { checks, lastCheckAt } = entry.stored.verification;
+  const { checks, lastCheckAt, state, address } = entry.stored.verification;
   return {
     status: verificationStateOf(entry),
+    routable: state !== 'failed' && address !== null,
     checks: withMissing(checks),
     last_check: lastCheckAt === null ? null : isoTime(lastCheckAt),
     last_heartbeat: lastHeartbeatOf(entry),

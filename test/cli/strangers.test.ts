@@ -226,7 +226,7 @@ test('where a directory cannot be locked, the process tells whether its gateway 
   mkdirSync(join(gateway.dataDirectory, 'lock'));
   own(gateway.dataDirectory, gateway.url);
   const settings = { DATA_DIR: gateway.dataDirectory };
-  expect((await runCli(settings, 'status')).stdout).toContain('Nothing can serve now');
+  expect((await runCli(settings, 'status')).stdout).toContain('Nothing is configured');
   const owner = { url: gateway.url, pid: 2 ** 22 + 1, startedAt: '2026-01-01T00:00:00.000Z' };
   writeFileSync(join(gateway.dataDirectory, 'running.json'), JSON.stringify(owner));
   expect(await runCli(settings, 'status')).toMatchObject({ code: 3 });

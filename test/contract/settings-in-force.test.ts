@@ -128,10 +128,10 @@ test('another local.baseUrl is another engine: its models, its answers', async (
   expect(await gateway.status()).toMatchObject({ local: { health: 'unavailable' } });
 });
 
-const OTHER = { baseUrl: 'http://127.0.0.1:9', apiKey: 'key-2', model: 'other' };
+const OTHER = { baseUrl: 'http://127.0.0.1:9', apiKey: 'key-2', model: 'other', label: 'Other' };
 
-test.each(['baseUrl', 'apiKey', 'model'] as const)(
-  'another %s is another upstream: its circuit is closed and its skips are gone',
+test.each(['baseUrl', 'apiKey', 'model', 'label'] as const)(
+  'an upstream that is saved with another %s has a closed circuit and no skips',
   async (key) => {
     const upstream = await startUpstream(error(503), error(401));
     const gateway = await startControlled({});
@@ -140,7 +140,7 @@ test.each(['baseUrl', 'apiKey', 'model'] as const)(
     await chat(gateway.url);
     const before = { open: true, fails: 1, skips: ['credentials'] };
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject(before);
-    await gateway.set({ hosted_a: { label: 'x', headers: { 'x-a': 'b' }, timeoutMs: 7 } });
+    await gateway.set({ hosted_b: { label: 'x' }, routing: { hedge: 'off' } });
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject(before);
     await gateway.set({ hosted_a: { [key]: OTHER[key] } });
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject({

@@ -23,7 +23,7 @@ export function writeBase(folder: string): void {
     mkdirSync(join(root, at), { recursive: true });
   }
   for (const at of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${at}`, join(root, at));
-  const programs = ['sh', 'env', 'mkdir', 'chown'].map((name) => ({ name, path: which(name) }));
+  const programs = ['sh', 'env', 'mkdir'].map((name) => ({ name, path: which(name) }));
   for (const { name, path } of [...programs, { name: 'node', path: process.execPath }]) {
     put(path, `usr/bin/${name}`);
     for (const library of librariesOf(path)) put(library, library);

@@ -1,17 +1,15 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES, ENV_PREFIX, valueAt } from '../../main/config/schema.ts';
 import { logTarget } from '../../main/cli/logs.ts';
 import { HELLO } from '../support/client.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
-import { unreachableRegistry } from '../support/npm-registry.ts';
 import { asVariables, spawnProgram } from '../support/process.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
-import { writeBase } from './base-image.ts';
+import { buildImage, CHROOT, TAG } from './image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const containerfile = readFileSync(join(ROOT, 'deploy/Containerfile'), 'utf8');
@@ -56,7 +54,7 @@ test('the image runs as a user without rights, keeps its data in a volume, and i
   if (port === undefined || loaded.kind === 'refused') throw new Error('no port');
   const value = String(valueAt(loaded.config, port));
   expect(containerfile).toContain(`EXPOSE ${value}`);
-  expect(containerfile).toContain(`http://127.0.0.1:${value}/readyz`);
+  expect(containerfile).toContain(`(process.env.SWITCHYARD_PORT || ${value}) + '/readyz'`);
   expect(compose).toContain(`http://switchyard:${value}/v1`);
   expect(compose).toContain(`${ENV_PREFIX}ALLOWED_HOSTS: switchyard`);
 });
@@ -74,42 +72,6 @@ const TOOL = ['buildah', 'podman'].find(
   (tool) => spawnSync(tool, ['--version']).error === undefined,
 );
 const KEY = 'a-key-for-this-test';
-const TAG = 'localhost/switchyard-test';
-
-/** Builds the image in a store of its own, with a base of this machine's files. */
-function buildImage(tool: string) {
-  const folder = temporaryDirectory();
-  const at = (name: string) => join(folder, name);
-  const store = ['--root', at('store'), '--runroot', at('state'), '--storage-driver', 'vfs'];
-  const run = (...args: readonly string[]) =>
-    execFileSync(tool, [...store, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
-  const build = (tag: string, context: string, ...more: readonly string[]) => {
-    const file = ['-f', join(context, 'Containerfile')];
-    return run('build', ...CHROOT, '--format', 'docker', '-t', tag, ...file, ...more, context);
-  };
-  writeBase(at('base'));
-  build(`${TAG}-base`, at('base'));
-  mkdirSync(at('context'));
-  cpSync(join(ROOT, 'deploy/Containerfile'), at('context/Containerfile'));
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', at('context')], { cwd: ROOT });
-  const offline = attempt(() => build(TAG, at('context'), '--build-arg', `BASE=${TAG}-base`));
-  return { run, store, offline };
-}
-
-/** Why the native package could not be fetched; null where it was. */
-function attempt(build: () => void): string | null {
-  try {
-    build();
-    return null;
-  } catch (error) {
-    const why = unreachableRegistry(error);
-    if (why === null) throw error;
-    return why;
-  }
-}
-
-/** Nothing is asked of the system but this; the network is the machine's own. */
-const CHROOT = ['--isolation', 'chroot'];
 
 test('the image can be built; what it holds serves as its user, tells of its health, logs JSON and stops', async (ctx) => {
   if (TOOL === undefined) return ctx.skip('neither buildah nor podman is installed');
@@ -124,8 +86,9 @@ test('the image can be built; what it holds serves as its user, tells of its hea
   const container = run('from', TAG);
   const settings = { PORT: '0', API_KEYS: KEY, HOSTED_A_BASE_URL: upstream.url };
   const env = Object.entries(asVariables(settings)).map(([name, value]) => `-e=${name}=${value}`);
-  const command = [TOOL, ...store, 'run', ...CHROOT, ...env, container, '--'];
-  const served = spawnProgram([...command, 'switchyard', 'start'], process.env);
+  const start = [...store, 'run', ...CHROOT, ...env];
+  const command = [container, '--', 'switchyard', 'start'];
+  const served = spawnProgram([TOOL, ...start, ...command], process.env);
   const pid = Number(await served.printed(/"event":"starting".*"pid":(\d+)/));
   let isServing = true;
   onTestFinished(() => void (isServing && process.kill(pid, 'SIGKILL')));
@@ -137,8 +100,8 @@ test('the image can be built; what it holds serves as its user, tells of its hea
   const [, text = ''] = /HEALTHCHECK .*\n +CMD (\[.*\])/.exec(containerfile) ?? [];
   const check = JSON.parse(text) as string[];
   const isHealthyAt = (port: string) => {
-    const [program = '', ...args] = check.map((word) => word.replace('47900', port));
-    return spawnSync(TOOL, [...command.slice(1), program, ...args]).status === 0;
+    const given = [`-e=${ENV_PREFIX}PORT=${port}`, container, '--', ...check];
+    return spawnSync(TOOL, [...start, ...given]).status === 0;
   };
   expect([isHealthyAt(new URL(url).port), isHealthyAt('1')]).toEqual([true, false]);
 

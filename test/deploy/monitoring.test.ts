@@ -116,13 +116,15 @@ function run(program: string, ...args: readonly string[]) {
 const NO_PROMETHEUS = 'SKIPPED: promtool or prometheus is not installed';
 const isInstalled = ['promtool', 'prometheus'].every((each) => !run(each, '--version').isMissing);
 
-test('every metric and label that the rules and the dashboard name is in the metrics, and docs/guides/monitoring.md lists all', async () => {
+test('every metric and label that the rules and the dashboard name is in the metrics, and the pages on them list all', async () => {
   const metrics = readExposition(await metricsAt(await startBusyGateway()));
   expect(conditions).toHaveLength(alerts.length);
   expect(queries.length).toBeGreaterThan(30);
   const missing = [...conditions, ...queries].flatMap((expr) => missingIn(expr, metrics));
   expect(missing).toEqual([]);
-  const page = readFileSync(join(DEPLOY, '../docs/guides/monitoring.md'), 'utf8');
+  const page = ['guides/monitoring.md', 'reference/metrics.md']
+    .map((name) => readFileSync(join(DEPLOY, '../docs', name), 'utf8'))
+    .join('\n');
   const told = [...alerts, ...[...metrics.keys()].map((name) => name.replace(/^switchyard_/, ''))];
   expect(told.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   const wrong = 'sum by (color) (switchyard_attempts_total{reason="no"}) / switchyard_nothing';

@@ -1,4 +1,4 @@
-import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.ts';
+import type { MachineMode, TrayFacts } from '../../main/desktop/tray-state.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { TRAY_SHAPES } from '../../main/desktop/serving-summary.ts';
+import { TRAY_SHAPES } from '../../main/desktop/tray-state.ts';
 
 const ICONS = join(import.meta.dirname, '../../main/desktop/icons');
 

@@ -212,7 +212,7 @@ describe('the chat', () => {
     await message.pressSequentially('two');
     await message.press('Enter');
     await page.getByText('First answer').waitFor();
-    await page.getByText('Hosted A, after Local unreachable').waitFor();
+    await page.getByText('Hosted A: Local was unreachable').waitFor();
     expect(service.calls[0]?.json['messages']).toEqual([{ role: 'user', content: 'One\ntwo' }]);
     await page.getByRole('combobox', { name: 'Model' }).fill('large');
     await message.fill('Three');

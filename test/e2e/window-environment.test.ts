@@ -14,7 +14,8 @@ test('with nothing set up, an address is all that it takes, and one that is wron
   await address.press('Enter');
   await page.getByText(/Failed: unreachable/).waitFor();
   expect(await axeViolations(page)).toEqual([]);
-  await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Nothing can answer now.' }).waitFor();
+  await page.getByText('Local does not answer (unreachable).').waitFor();
 });
 
 test('a switch that the environment holds is read-only and says which variable holds it', async () => {

@@ -58,7 +58,7 @@ test('who may be asked alongside a slow one is chosen, explained and saved', asy
   const form = page.getByRole('form', { name: 'Routing', exact: true });
   const hedge = form.getByLabel('Hedge slow requests');
   await hedge.selectOption({ label: 'On the next upstream, even if paid' });
-  await form.getByText('the prompt leaves your network').waitFor();
+  await form.getByText('prompts may leave your network').waitFor();
   await form.getByRole('button', { name: /^Save/ }).click();
   await form.getByText('Saved').waitFor();
   expect(await hedge.inputValue()).toBe('all');

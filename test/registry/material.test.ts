@@ -101,6 +101,18 @@ test('a new machine takes no requests before it was verified, whatever its model
   expect(registry.targets()).toEqual([]);
 });
 
+test('a verified machine that changes its model is pending, and still said to get requests', async () => {
+  const { registry, join, beat, verify } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  expect(registry.get(agent.id)?.verification.routable).toBe(false);
+  await verify(agent.id);
+  expect(registry.get(agent.id)?.verification.routable).toBe(true);
+  await beat(agent, { models: ['another'], current_model: 'another' });
+  expect(registry.targets()).toHaveLength(1);
+  expect(registry.get(agent.id)?.verification).toMatchObject({ status: 'pending', routable: true });
+});
+
 test('a material change makes a verified machine pending, and no target, in the same write', async () => {
   const { registry, join, beat, verify, news, store } = startRegistry();
   const agent = await join();
@@ -114,7 +126,7 @@ test('a material change makes a verified machine pending, and no target, in the 
   expect(registry.targets()).toEqual([]);
   expect(registry.get(agent.id)).toMatchObject({
     trust_level: 'none',
-    verification: { status: 'pending', failure_reason: '' },
+    verification: { status: 'pending', routable: false, failure_reason: '' },
   });
   expect(store.state().providers[0]?.verification).toMatchObject({
     state: 'pending',

@@ -51,7 +51,7 @@ describe('a chat completion', () => {
     const turn = events.reduce<Turn>((at, each) => withEvent(at, each, 0), newTurn('hi', 0));
     expect(turn).toMatchObject({ text: 'Hello', model: 'm', pieces: 2 });
     expect(turn.usage).toMatchObject({ prompt: 5, completion: 3 });
-    expect(routeText(turn, LABELS)).toBe('Groq, after Local timed out');
+    expect(routeText(turn, LABELS)).toBe('Groq: Local timed out');
   });
 
   test.each<[string, string, ChatEnd]>([

@@ -36,6 +36,7 @@ export function provider(
 export function verification(over: Partial<Verification> = {}): Verification {
   return {
     status: 'verified',
+    routable: (over.status ?? 'verified') === 'verified',
     checks: CHECK_NAMES.map((name) => ({ name, passed: true })),
     last_check: new Date(NOW - 60_000).toISOString(),
     last_heartbeat: new Date(NOW - 4_000).toISOString(),

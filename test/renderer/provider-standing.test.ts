@@ -66,6 +66,13 @@ describe('standing', () => {
     expect(standingOf(machine, circuit).kind).toBe(kind);
   });
 
+  test('a machine that is checked again after a change is ready while requests go to it', () => {
+    const again = verification({ status: 'pending', routable: true, checks: [] });
+    expect(standingOf(provider({ verification: again }, { status: 'idle' }), undefined).kind).toBe(
+      'idle',
+    );
+  });
+
   test('every standing has a word of its own', () => {
     const said = Object.values(MACHINES).map((given) => words(...given).word);
     expect(new Set(said).size).toBe(said.length);

@@ -137,7 +137,7 @@ describe('a row of the list', () => {
     const attempts = [attempt({ endMs: 3, reason: 'unreachable' }), ...rows.handedOver().attempts];
     const fallbackReason = 'local=unreachable; hosted_c=circuit_open';
     expect(whyOf(rows.handedOver({ attempts, fallbackReason }), labels)).toBe(
-      'Groq dropped the stream; Together continued the answer (Hosted C had its circuit open; Local was unreachable)',
+      'Groq dropped the stream; Together continued the answer (Hosted C was skipped (circuit open); Local was unreachable)',
     );
   });
 

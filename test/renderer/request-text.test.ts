@@ -1,6 +1,7 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
 import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { firstTokenMsOf } from '#shared/figures.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
@@ -20,10 +21,15 @@ import {
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
-import { predicted } from './request-builders.ts';
+import { handedOver, hedgeWon, predicted } from './request-builders.ts';
 
 const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
+
+test('the time to first token counts from the call that answered first, not from the request', () => {
+  expect(firstTokenMsOf(hedgeWon())).toBe(900);
+  expect(firstTokenMsOf(handedOver())).toBe(400);
+});
 
 describe('requests', () => {
   const laptop = request('a', { key: 'laptop' });
@@ -99,7 +105,7 @@ describe('reasons', () => {
 describe('request words', () => {
   test('who is left and why is said with the names the user gave', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
-    expect(whyOf(row, labels)).toBe('after Local timed out, Groq HTTP 503');
+    expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 
@@ -242,7 +248,7 @@ describe('a machine in a request', () => {
       attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
     });
     expect(whyOf(left, machineLabels)).toBe(
-      'after Local · tower timed out, Local · machine cccc3333 HTTP 500',
+      'Local · tower timed out; Local · machine cccc3333 answered HTTP 500',
     );
   });
 

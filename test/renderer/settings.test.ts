@@ -16,6 +16,7 @@ import { changeOf, draftOf, standingOf } from '../../renderer/features/settings/
 import {
   hintOf,
   placeholderOf,
+  sectionSummary,
   sourceWords,
   unitOf,
 } from '../../renderer/features/settings/setting-field.tsx';
@@ -223,6 +224,13 @@ test('only a change to a setting that is read at the start waits for a restart',
 });
 
 describe('words', () => {
+  test('Local without an address is served by machines where any serves, otherwise not set up', () => {
+    const local = SECTIONS.find(({ upstream }) => upstream === 'local');
+    if (local === undefined) throw new Error('no section of Local');
+    expect(sectionSummary(local, viewOf(), 0)).toBe('not set up');
+    expect(sectionSummary(local, viewOf(), 1)).toBe('served by 1 machine');
+  });
+
   test('the default is shown where it is going to be', () => {
     expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
     expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');

@@ -4,9 +4,14 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 
 import type { UpstreamReport } from '#shared/status.ts';
-import { headlineOf, isUnconfigured } from '../../renderer/features/overview/headline.tsx';
+import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
-import { firstBack, isSure, upstreamList } from '../../renderer/features/overview/upstream-list.ts';
+import {
+  firstBack,
+  isSure,
+  isUnconfigured,
+  upstreamList,
+} from '../../renderer/features/overview/upstream-list.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
@@ -156,6 +161,10 @@ describe('sentence', () => {
     ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
     ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
     ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
+    [
+      'Serving from Groq. Local is skipped (rate limited).',
+      [skipped('local', 'rate_limited', 9_000), upstream('hosted_a')],
+    ],
     ['Serving from Groq', [upstream('hosted_a')]],
     ['Nothing can answer now.', [failing]],
     ['Nothing can answer now.', [tripped('local', 0)]],
@@ -373,7 +382,16 @@ describe('what was seen of an upstream', () => {
       ['Groq is skipped: rate limited.', 'check'],
       ['Together has spent its budget for the day.', 'settings'],
     ]);
-    expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000 });
+    expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000, isPromised: true });
+  });
+
+  test('a rejected key is not said to be back, and after failures an upstream is only tried again', () => {
+    const rejected = skipped('hosted_a', 'credentials', 16_000);
+    expect(firstBack(line([rejected]))).toBeNull();
+    expect(firstBack(line([rejected, tripped('local', 41_000)]))).toMatchObject({
+      label: 'Local',
+      isPromised: false,
+    });
   });
 
   test('while the probe is running, other requests pass it by', () => {

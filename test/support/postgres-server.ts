@@ -9,12 +9,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { giveToOtherUser, OTHER_USER } from './other-user.ts';
+import { freePort } from './free-port.ts';
 
 /* A real PostgreSQL, from the npm package of this platform; also for programs that are no tests. */
 
@@ -254,18 +254,5 @@ function childrenOf(pid: number): number[] {
       .split('\n')
       .filter((line) => line.trim() !== '')
       .map(Number);
-  }
-}
-
-/** Below the range from which the system gives ports to connections. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const probe = createServer();
-      probe.on('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-    });
-    if (isFree) return port;
   }
 }

@@ -100,6 +100,42 @@ describe('a fixed engine that is silent for several times what is predicted', ()
   });
 });
 
+describe('a fixed engine that has answered from its cache for long', () => {
+  const COLD_MS = 20_000;
+  const said = (content: string) => ({ role: 'user', content });
+  const turnsOf = (name: string, count: number) => ({
+    ...STREAM,
+    messages: [
+      said(`${name} ${'lorem ipsum '.repeat(8000)}`),
+      ...Array.from({ length: count }, (_, at) => said(`${name} ${at} ${'dolor '.repeat(100)}`)),
+    ],
+  });
+
+  test('is given the time that it takes to read a new conversation', async () => {
+    const scene = await startScene({ local: [], hosted_a: answers('paid') });
+    const { up, clock, url } = scene;
+    const lasting = (ms: number): Script => {
+      return (call) => {
+        clock.advance(ms);
+        return answers('x')(call);
+      };
+    };
+    for (const name of ['first', 'second']) {
+      for (let turn = 0; turn < 40; turn += 1) {
+        up.local.script = lasting(turn === 0 ? COLD_MS : 300);
+        await chat(url, turnsOf(name, turn));
+      }
+    }
+    up.local.script = hang;
+    const pending = await askLocal(scene, turnsOf('third', 0));
+    scene.clock.advance(COLD_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    expect(callsOf(scene.up)['hosted_a']).toBe(0);
+    await answers('read')(pending.call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+});
+
 const paid = async () => (await startScene({ hosted_a: answers('paid') })).up.hosted_a;
 
 describe('it keeps its whole timeout', () => {

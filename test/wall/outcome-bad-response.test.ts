@@ -79,7 +79,7 @@ const NO_ANSWERS: readonly (readonly [says: string, Script, described: string])[
   ['an empty body without a type', ({ res }) => void res.writeHead(200).end(), 'an empty body'],
   ['an empty JSON body', json(200, ''), 'an empty body'],
   ['a 204', ({ res }) => void res.writeHead(204).end(), 'an empty body'],
-  ['an empty stream', sse(), 'a stream without content'],
+  ['an empty stream', sse(), 'an empty body'],
   ['a stream of [DONE] alone', sse(DONE), 'a stream without content'],
   ['a stream without content or tool call', sse(ROLE, STOP, DONE), 'an answer without content'],
   ['a stream of comments', sse(': ping\n\n', ': ping\n\n'), 'a stream without content'],

@@ -46,6 +46,8 @@ describe('the circuit', () => {
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
     const { pending } = await askSlow(scene, up.local, promptOf(LONG));
+    // The hedge waits until the prompt should have been read.
+    clock.advance(LONG * MS_PER_BYTE - LINE_MS);
     await pending.answer;
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });

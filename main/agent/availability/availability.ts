@@ -28,7 +28,7 @@ export type OwnerWish =
   | 'drained';
 
 /** The owner has freed the memory of the machine's models; it takes no requests meanwhile. */
-export interface Freed {
+export interface MemoryRelease {
   /** Milliseconds since the epoch; null: until the owner says so. */
   readonly untilMs: number | null;
 }
@@ -37,7 +37,7 @@ export interface Freed {
 export interface OwnerState {
   readonly wish: OwnerWish;
   /** Null unless the owner has freed the memory of the machine's models. */
-  readonly freed: Freed | null;
+  readonly freed: MemoryRelease | null;
   readonly holding: readonly OwnerRuleKey[];
   /** Rules that the owner has overridden, each until it no longer holds. */
   readonly overruled: readonly OwnerRuleKey[];
@@ -180,7 +180,7 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
       return file.save();
     },
     /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
-    setFreed(freed: Freed) {
+    setFreed(freed: MemoryRelease) {
       set({ ...state, freed });
       watchTime();
       return file.save();

@@ -18,7 +18,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
-import { type CutWindow, windowRemedy } from './window.ts';
+import { type WindowCut, windowRemedy } from './window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {
@@ -28,7 +28,7 @@ interface DoctorDeps extends ProbeEdges {
   readonly telemetry: TelemetryWatch;
   readonly gateway: GatewayVerdict | null;
   /** What the gateway of this process has seen; left out where none runs. */
-  readonly cuts?: readonly CutWindow[];
+  readonly cuts?: readonly WindowCut[];
 }
 
 /** The state of an agent that has served nothing; the checks do not depend on it. */
@@ -104,7 +104,7 @@ interface EngineSearchResult {
 async function findEngine(
   search: EngineSearch,
   edges: AskEdges,
-  cuts: readonly CutWindow[] = [],
+  cuts: readonly WindowCut[] = [],
 ): Promise<EngineSearchResult> {
   const { pinned, ownPorts, ports = ENGINE_PORTS, fault = null } = search;
   if (fault !== null) return { engine: null, entry: unusable(fault) };

@@ -15,7 +15,7 @@ const REMEDIES: Partial<Record<EngineKind, readonly [name: string, remedy: strin
 const NUMBER = new Intl.NumberFormat('en');
 
 /** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
-export interface CutWindow {
+export interface WindowCut {
   readonly model: string;
   readonly tokens: number;
 }
@@ -23,7 +23,7 @@ export interface CutWindow {
 /** What to do about a window that is too small for coding agents; null if it is large enough, or unknown. */
 export function windowRemedy(
   { kind, facts }: EngineView,
-  cuts: readonly CutWindow[] = [],
+  cuts: readonly WindowCut[] = [],
 ): string | null {
   const caught = cuts.map(
     ({ model, tokens }) =>

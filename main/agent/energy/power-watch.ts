@@ -85,15 +85,15 @@ export function createPowerWatch({ telemetry, meter, startTool, clock }: PowerWa
   };
 }
 
-/** Of all working GPUs; null if one does not say, or readings fail. */
+/** Of all GPUs; null if one is faulty or does not say, or readings fail. */
 export function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
   if (gpus.state !== 'reading' || gpus.devices.length === 0) return null;
-  const known = gpus.devices
-    .filter(({ fault }) => fault === null)
-    .map(({ powerW }) => powerW)
-    .filter((watts) => watts !== null);
-  if (known.length < gpus.devices.length) return null;
-  return known.reduce((sum, watts) => sum + watts, 0);
+  return totalWatts(gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null)));
+}
+
+/** Null if one is unknown. */
+function totalWatts(watts: readonly (number | null)[]): number | null {
+  return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
 }
 
 interface PowerStream {
@@ -132,8 +132,7 @@ function createPowerStream(
     const value = watts === '' ? NaN : Number(watts);
     round.push(Number.isFinite(value) ? value : null);
     if (round.length < cards) return;
-    const known = round.filter((each) => each !== null);
-    onWatts(known.length < cards ? null : known.reduce((sum, each) => sum + each, 0));
+    onWatts(totalWatts(round));
     round = [];
   }
 

@@ -12,7 +12,7 @@ export interface ReachableEngine {
   readonly address: EngineAddress;
 }
 
-interface Failed {
+interface TellFailure {
   readonly kind: 'failed';
   /** For people. */
   readonly happened: string;
@@ -20,7 +20,7 @@ interface Failed {
   readonly remedy: string | null;
 }
 
-export type Told = { readonly kind: 'done' } | Failed;
+export type TellResult = { readonly kind: 'done' } | TellFailure;
 
 interface TellEdges {
   readonly http: HttpClient;
@@ -44,24 +44,29 @@ export async function tellEngine(
   { view, address }: ReachableEngine,
   { action, model }: { readonly action: ModelAction; readonly model: string },
   edges: TellEdges,
-): Promise<Told> {
+): Promise<TellResult> {
   const { clock, readAgain, signal } = edges;
   const name = `${view.kind} at ${view.baseUrl}`;
   const control = controlOf(view.kind);
   if (control === null) return holdsForLife(view.kind, view.baseUrl);
   const deadline = clock.ticks() + TIMEOUT_MS[action];
-  const sent = await sendFirstAccepted(control[action](model), address, TIMEOUT_MS[action], edges);
+  const answer = await sendFirstAccepted(
+    control[action](model),
+    address,
+    TIMEOUT_MS[action],
+    edges,
+  );
   for (;;) {
     const now = await readAgain();
     if (isSo(now, action, model)) return DONE;
     // Without a list of what is loaded, only the answer tells.
-    if (sent.kind === 'accepted' && now?.loaded === null) return DONE;
-    if (sent.kind === 'unknown_route') {
+    if (answer.kind === 'accepted' && now?.loaded === null) return DONE;
+    if (answer.kind === 'unknown_route') {
       const happened = `${name} has no way to ${action} a model`;
       return { kind: 'failed', happened, remedy: control.remedy };
     }
-    if (sent.kind === 'refused') {
-      const happened = `${name} did not ${action} ${model}: ${sent.why}`;
+    if (answer.kind === 'refused') {
+      const happened = `${name} did not ${action} ${model}: ${answer.why}`;
       return { kind: 'failed', happened, remedy: null };
     }
     if (clock.ticks() >= deadline || signal.aborted) {
@@ -73,7 +78,7 @@ export async function tellEngine(
 }
 
 /** Said of an engine without a way to load and unload models. */
-export function holdsForLife(kind: EngineKind, baseUrl: string): Failed {
+export function holdsForLife(kind: EngineKind, baseUrl: string): TellFailure {
   return {
     kind: 'failed',
     happened: `${kind} at ${baseUrl} holds its model in memory as long as it runs`,
@@ -81,7 +86,7 @@ export function holdsForLife(kind: EngineKind, baseUrl: string): Failed {
   };
 }
 
-const DONE: Told = { kind: 'done' };
+const DONE: TellResult = { kind: 'done' };
 
 function isSo(engine: EngineView | null, action: ModelAction, model: string): boolean {
   if (engine === null) return action === 'unload';
@@ -96,7 +101,7 @@ export function holds(loaded: readonly string[], model: string): boolean {
   );
 }
 
-type Sent =
+type OrderAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'unknown_route' }
   | { readonly kind: 'refused'; readonly why: string };
@@ -106,8 +111,8 @@ async function sendFirstAccepted(
   { origin, basePath, authorization }: EngineAddress,
   timeoutMs: number,
   edges: Pick<TellEdges, 'http' | 'clock' | 'signal'>,
-): Promise<Sent> {
-  let last: Sent = { kind: 'unknown_route' };
+): Promise<OrderAnswer> {
+  let last: OrderAnswer = { kind: 'unknown_route' };
   const credentials = authorization === null ? [] : ['authorization', authorization];
   for (const { path, json, headers = [] } of orders) {
     const result = await fetchBody(
@@ -121,7 +126,7 @@ async function sendFirstAccepted(
       },
       edges,
     );
-    last = sentOf(result);
+    last = orderAnswer(result);
     if (last.kind === 'accepted') return last;
   }
   return last;
@@ -131,7 +136,7 @@ async function sendFirstAccepted(
 const UNKNOWN_ROUTE: ReadonlySet<number> = new Set([404, 405, 501]);
 const MAX_WHY_CHARS = 200;
 
-function sentOf(result: FetchResult): Sent {
+function orderAnswer(result: FetchResult): OrderAnswer {
   if (result.kind === 'too_large') return { kind: 'accepted' };
   if (result.kind !== 'response') return { kind: 'refused', why: result.detail };
   if (result.status < 400) return { kind: 'accepted' };

@@ -30,8 +30,8 @@ export function idleModels(
     if (nowTicks - usedTicks < limitMs) return [];
     return (loaded ?? [])
       .filter((model) => {
-        const since = residency.since(baseUrl, model)?.sinceTicks ?? nowTicks;
-        return nowTicks - since >= limitMs;
+        const sinceTicks = residency.since(baseUrl, model)?.ticks ?? nowTicks;
+        return nowTicks - sinceTicks >= limitMs;
       })
       .map((model) => ({ engine, model }));
   });

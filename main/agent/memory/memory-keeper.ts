@@ -101,7 +101,7 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     problems: () => problems,
     /** The models that are loaded before requests return. */
     toLoad: () => toLoad,
-    since: (engine: string, model: string) => residency.since(engine, model)?.sinceMs ?? null,
+    since: (engine: string, model: string) => residency.since(engine, model)?.wallMs ?? null,
     stop: () => stopping.abort(),
   };
 }

@@ -1,5 +1,5 @@
 import type { AgentProblem } from '#shared/agent.ts';
-import type { Told } from '../engines/tell-engine.ts';
+import type { TellResult } from '../engines/tell-engine.ts';
 
 /** What is being done with the memory of this machine's engines. In every state but `kept` it takes no requests. */
 export type MemoryState =
@@ -23,7 +23,7 @@ export interface HeldModel {
 
 /** What became of an owner's order. */
 export type OrderResult =
-  | Told
+  | TellResult
   | {
       readonly kind: 'refused';
       readonly code: 'freed' | 'requests_running' | 'model_not_found';

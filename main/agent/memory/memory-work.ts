@@ -10,7 +10,7 @@ import {
   type ModelAction,
   type ReachableEngine,
   tellEngine,
-  type Told,
+  type TellResult,
 } from '../engines/tell-engine.ts';
 import type { EngineWatch } from '../engines/watch.ts';
 import type {
@@ -54,7 +54,11 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
     return deps.inFlight() === 0;
   }
 
-  async function tell(engine: ReachableEngine, action: ModelAction, model: string): Promise<Told> {
+  async function tell(
+    engine: ReachableEngine,
+    action: ModelAction,
+    model: string,
+  ): Promise<TellResult> {
     const { kind, baseUrl } = engine.view;
     const readAgain = async () => {
       await engines.readNow();
@@ -192,7 +196,7 @@ function cannotUnload({ kind, baseUrl, health }: EngineView): AgentProblem | nul
 
 function problemOf(
   tried: string,
-  { happened, remedy }: Omit<Extract<Told, { readonly kind: 'failed' }>, 'kind'>,
+  { happened, remedy }: Omit<Extract<TellResult, { readonly kind: 'failed' }>, 'kind'>,
 ): AgentProblem {
   const todo = remedy ?? 'Try again, or restart the engine.';
   return { tool: 'engine', tried, happened, remedy: todo };

@@ -1,12 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
-
-interface Seen {
-  /** Clock ticks; 0 and below before the start. */
-  readonly sinceTicks: number;
-  /** Milliseconds since the epoch. */
-  readonly sinceMs: number;
-}
 
 interface Use {
   readonly generatedTokens: number | null;
@@ -17,25 +10,25 @@ export type Residency = ReturnType<typeof createResidency>;
 
 /** Since when each engine holds each model, and when it last worked, as far as this agent has seen. */
 export function createResidency(clock: Clock) {
-  let seen = new Map<string, Seen>();
+  let firstSeen = new Map<string, DualTime>();
   let uses = new Map<string, Use>();
 
   return {
     /** Takes a reading of all engines. */
     see(engines: readonly EngineView[]) {
-      const now: Seen = { sinceTicks: clock.ticks(), sinceMs: clock.now() };
-      const next = new Map<string, Seen>();
+      const now = dualTimeOf(clock);
+      const next = new Map<string, DualTime>();
       const used = new Map<string, Use>();
       for (const engine of engines) {
         for (const model of engine.loaded ?? []) {
           const key = keyOf(engine.baseUrl, model);
-          next.set(key, seen.get(key) ?? now);
+          next.set(key, firstSeen.get(key) ?? now);
         }
-        used.set(engine.baseUrl, useOf(engine, uses.get(engine.baseUrl), now.sinceTicks));
+        used.set(engine.baseUrl, useOf(engine, uses.get(engine.baseUrl), now.ticks));
       }
-      [seen, uses] = [next, used];
+      [firstSeen, uses] = [next, used];
     },
-    since: (engine: string, model: string) => seen.get(keyOf(engine, model)) ?? null,
+    since: (engine: string, model: string) => firstSeen.get(keyOf(engine, model)) ?? null,
     /** Of whichever program; null for an engine that was never seen. */
     usedTicks: (engine: string) => uses.get(engine)?.usedTicks ?? null,
   };

@@ -34,7 +34,7 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
 }
 
 /** What an engine said of its models, by id. */
-export type Said = ReadonlyMap<string, Partial<ModelFacts>>;
+export type ModelFactsById = ReadonlyMap<string, Partial<ModelFacts>>;
 
 /** The details that most engines report; `given` overrides them, and `said` adds to what is known of models. */
 export function detail(
@@ -43,7 +43,7 @@ export function detail(
   {
     said = new Map(),
     ...given
-  }: Partial<Omit<EngineDetail, 'facts'>> & { readonly said?: Said } = {},
+  }: Partial<Omit<EngineDetail, 'facts'>> & { readonly said?: ModelFactsById } = {},
 ): EngineDetail {
   const loaded = given.loaded ?? null;
   const ids = [...new Set([...(given.models ?? idsOf(models)), ...(loaded ?? [])])];

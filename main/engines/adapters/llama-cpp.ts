@@ -1,5 +1,5 @@
 import type { ModelFacts, ModelUse } from '#shared/models.ts';
-import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
 
@@ -65,15 +65,15 @@ async function saidOf(
   };
   if (!isLoaded(model)) return [id, listed];
   const { json } = await ask(`/props${queryFor(model, models)}`);
-  const vision = memberOf(json, 'modalities', 'vision');
-  const tools = memberOf(json, 'chat_template_caps', 'supports_tools');
+  const vision = booleanOf(memberOf(json, 'modalities', 'vision'));
+  const tools = booleanOf(memberOf(json, 'chat_template_caps', 'supports_tools'));
   const length = numberOf(memberOf(json, 'default_generation_settings', 'n_ctx'));
   return [
     id,
     {
       ...listed,
-      vision: typeof vision === 'boolean' ? vision : (listed.vision ?? null),
-      tools: typeof tools === 'boolean' ? tools : null,
+      vision: vision ?? listed.vision ?? null,
+      tools,
       context_length: length ?? listed.context_length ?? null,
     },
   ];

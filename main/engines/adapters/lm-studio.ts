@@ -1,5 +1,5 @@
 import type { ModelFacts, ModelUse } from '#shared/models.ts';
-import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { type Ask, isOk, modelList } from './probe.ts';
 
@@ -44,8 +44,8 @@ function withInstances(model: unknown): readonly NativeModel[] {
   if (key === null) return [];
   const common = {
     use: useOf(memberOf(model, 'type')),
-    vision: flagOf(memberOf(model, 'capabilities', 'vision')),
-    tools: flagOf(memberOf(model, 'capabilities', 'trained_for_tool_use')),
+    vision: booleanOf(memberOf(model, 'capabilities', 'vision')),
+    tools: booleanOf(memberOf(model, 'capabilities', 'trained_for_tool_use')),
     size_bytes: numberOf(memberOf(model, 'size_bytes')),
   };
   const instances = listOf(memberOf(model, 'loaded_instances')).flatMap((instance) => {
@@ -80,8 +80,6 @@ function useOf(type: unknown): ModelUse | null {
   if (name === 'llm' || name === 'vlm') return 'chat';
   return name?.startsWith('embedding') === true ? 'embedding' : null;
 }
-
-const flagOf = (value: unknown) => (typeof value === 'boolean' ? value : null);
 
 function chatFirst(models: readonly NativeModel[]): readonly NativeModel[] {
   const rank = ({ use }: NativeModel) => (use === 'embedding' ? 1 : 0);

@@ -1,6 +1,6 @@
 import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
-import { detail, type Engine, type Said } from './adapter.ts';
+import { detail, type Engine, type ModelFactsById } from './adapter.ts';
 import { type Ask, idsIn } from './probe.ts';
 
 /** Ollama is recognised by its greeting and its version. Others imitate its API, but not both. */
@@ -30,7 +30,7 @@ async function saidOf(
   listed: readonly unknown[],
   running: readonly unknown[],
   ask: Ask,
-): Promise<Said> {
+): Promise<ModelFactsById> {
   const asLoaded = new Map(running.map((model) => [textOf(memberOf(model, 'name')), model]));
   let shown = 0;
   const facts = listed.map(async (model): Promise<[string, Partial<ModelFacts>]> => {

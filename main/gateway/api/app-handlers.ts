@@ -20,7 +20,7 @@ import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { RequestReader } from '../monitoring/monitor.ts';
-import type { Sightings } from '../monitoring/sightings.ts';
+import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { Windows } from '../routing/windows.ts';
@@ -55,7 +55,7 @@ interface AppDeps {
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string; readonly command: string };
   readonly feed: LiveFeed;
-  readonly sightings: Pick<Sightings, 'look'>;
+  readonly sightings: Pick<SightingsMonitor, 'look'>;
   readonly sessions: Sessions;
   readonly isDemo: boolean;
   readonly controlLink: () => string;

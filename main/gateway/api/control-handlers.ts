@@ -24,7 +24,7 @@ import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import type { Sightings } from '../monitoring/sightings.ts';
+import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/limits.ts';
@@ -44,7 +44,7 @@ interface ControlDeps {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
-  readonly sightings: Pick<Sightings, 'view' | 'changed'>;
+  readonly sightings: Pick<SightingsMonitor, 'view' | 'changed'>;
   readonly isProvider: (id: string) => boolean;
 }
 

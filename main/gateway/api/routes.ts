@@ -1,4 +1,6 @@
-import type { Access, Route } from '../../platform/http/routes.ts';
+import { statusReportSchema } from '#shared/status.ts';
+import { settingsChangeSchema, settingsViewSchema } from '../../config/settings-schemas.ts';
+import type { Access, Route, RouteSchemas } from '../../platform/http/routes.ts';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
@@ -9,6 +11,7 @@ import type {
   sharingHandlers,
 } from './control-handlers.ts';
 import type { appHandlers, requestHandlers } from './app-handlers.ts';
+import { requestPageSchema, requestRowSchema } from './request-schemas.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
@@ -28,7 +31,10 @@ interface Handlers {
   readonly keys: ReturnType<typeof keyHandlers>;
   readonly requests: ReturnType<typeof requestHandlers>;
   readonly install: ReturnType<typeof installHandlers>;
+  readonly openApi: Handle;
 }
+
+type Handle = Extract<Route, { readonly handle: unknown }>['handle'];
 
 /** The routes that Express serves, before the window's files. */
 export function routeTable({
@@ -40,17 +46,19 @@ export function routeTable({
   upstreams,
   requests,
   install,
+  openApi,
 }: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/asked'], 'callers', app.askedModels),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
-    route('GET', ['/api/v1/status'], 'callers', app.status),
+    route('GET', ['/api/v1/status'], 'callers', app.status, { answer: statusReportSchema }),
     route('GET', ['/api/v1/history'], 'callers', app.history),
-    route('GET', ['/api/v1/requests'], 'callers', requests.list),
-    route('GET', ['/api/v1/requests/:id'], 'callers', requests.get),
+    route('GET', ['/api/v1/requests'], 'callers', requests.list, { answer: requestPageSchema }),
+    route('GET', ['/api/v1/requests/:id'], 'callers', requests.get, { answer: requestRowSchema }),
     route('GET', ['/api/v1/events'], 'callers', app.events),
     route('GET', ['/api/v1/snapshot'], 'callers', app.snapshot),
+    route('GET', ['/api/v1/openapi.json'], 'callers', openApi),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
     route('GET', ['/readyz'], 'anyone', app.ready),
@@ -62,8 +70,11 @@ export function routeTable({
     route('DELETE', ['/api/v1/browsers/:id'], 'control', access.forget),
     route('GET', ['/api/v1/about'], 'control', access.about),
     route('GET', ['/api/v1/logs'], 'control', access.logs),
-    route('GET', ['/api/v1/settings'], 'control', control.settings),
-    route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
+    route('GET', ['/api/v1/settings'], 'control', control.settings, { answer: settingsViewSchema }),
+    route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings, {
+      body: settingsChangeSchema,
+      answer: settingsViewSchema,
+    }),
     route('GET', ['/api/v1/keys'], 'control', keys.list),
     route('POST', ['/api/v1/keys'], 'control', keys.add),
     route('PATCH', ['/api/v1/keys/:name'], 'control', keys.limit),
@@ -86,7 +97,8 @@ function route(
   method: Route['method'],
   paths: Route['paths'],
   access: Access,
-  handle: Extract<Route, { readonly handle: unknown }>['handle'],
+  handle: Handle,
+  schemas: RouteSchemas = {},
 ): Route {
-  return { method, paths, access, handle };
+  return { method, paths, access, handle, schemas };
 }

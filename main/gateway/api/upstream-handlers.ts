@@ -9,7 +9,7 @@ import { sendJson } from '../../platform/http/responses.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import type { Sightings } from '../monitoring/sightings.ts';
+import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
@@ -22,7 +22,7 @@ interface UpstreamDeps {
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly sightings: Pick<Sightings, 'tested'>;
+  readonly sightings: Pick<SightingsMonitor, 'tested'>;
   readonly circuits: Pick<Circuits, 'reset'>;
   readonly adjustments: Adjustments;
 }

@@ -13,7 +13,7 @@ const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`,
- * cross-site fetch. Null if the request is allowed (docs/understand/security.md#entrances).
+ * cross-site fetch. Null if the request is allowed (docs/understand/security.md#attack-surface).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';

@@ -86,7 +86,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
 }
 
 const NO_MACHINE =
-  ' No machine can serve local: "switchyard doctor" on the machine that should says what keeps it out, and what to do.';
+  ' Run "switchyard doctor" on the machine that should serve local: it says what is wrong and what to do.';
 
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
 const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;

@@ -30,7 +30,7 @@ import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
-import { createSightings, type Proof, type Sightings } from './sightings.ts';
+import { createSightings, type VerificationProof, type SightingsMonitor } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 import { createTraffic } from './traffic.ts';
 
@@ -54,7 +54,7 @@ interface MonitorDeps {
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
-  readonly sightings: () => Pick<Sightings, 'view' | 'watched' | 'excluded'>;
+  readonly sightings: () => Pick<SightingsMonitor, 'view' | 'watched' | 'excluded'>;
   readonly usage: UsageStore;
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
@@ -191,7 +191,7 @@ function createCounting(
 }
 
 interface ChecksDeps {
-  readonly proof: (id: string) => Proof | null;
+  readonly proof: (id: string) => VerificationProof | null;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;

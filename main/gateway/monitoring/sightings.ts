@@ -10,7 +10,7 @@ import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/healt
  * What is known about each upstream from requests, checks and tests. Upstreams without requests are checked while a
  * window is open; routing does not use any of this.
  */
-export type Sightings = ReturnType<typeof createSightings>;
+export type SightingsMonitor = ReturnType<typeof createSightings>;
 
 export interface SightingsDeps {
   readonly clock: Clock;
@@ -28,11 +28,11 @@ export interface SightingsDeps {
 export interface MachineFacts {
   readonly id: string;
   readonly health: HealthRecord;
-  readonly proof: Proof | null;
+  readonly proof: VerificationProof | null;
 }
 
 /** What the verifications of a machine have shown; times in milliseconds since the epoch. */
-export interface Proof {
+export interface VerificationProof {
   readonly checkedAt: number;
   /** The last run failed. */
   readonly hasFailed: boolean;
@@ -230,7 +230,11 @@ function machineSighting({ health, proof }: MachineFacts, checked?: CheckState):
   return sightingOf(health, { since: 0, last, lastFailedAt, refusal });
 }
 
-function provedBy({ checkedAt, hasFailed, completedAt }: Proof): readonly CheckResult[] {
+function provedBy({
+  checkedAt,
+  hasFailed,
+  completedAt,
+}: VerificationProof): readonly CheckResult[] {
   const completed = { at: completedAt ?? 0, failure: null, isTest: true };
   return [completed, { at: checkedAt, failure: hasFailed ? 'verification' : null, isTest: false }];
 }

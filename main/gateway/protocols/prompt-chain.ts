@@ -48,9 +48,14 @@ interface Body {
   readonly members: readonly Member[];
 }
 
-/** What templates put before the first message; another model has another cache. */
+/**
+ * What templates put before the first message, gpt-oss the effort, too; another model has another cache, and with vLLM
+ * another salt (docs.vllm.ai, Automatic Prefix Caching).
+ */
 const HEAD: ReadonlySet<string> = new Set([
   'model',
+  'cache_salt',
+  'reasoning_effort',
   'tools',
   'functions',
   'system',
@@ -64,11 +69,11 @@ const MAX_MESSAGES = 63;
 /** Of a prompt that is one text, which has no messages. */
 const TEXT_PIECE_BYTES = 4096;
 
-/** Null for a body without a prompt. */
+/** Null for a body without a prompt, and for one that asks llama.cpp to read all of it. */
 export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain | null {
   const { bytes, members } = body;
   const messages = members.find(({ key }) => MESSAGES.has(key));
-  if (messages === undefined) return null;
+  if (messages === undefined || smallValueOf(bytes, members, 'cache_prompt') === false) return null;
   const hash = createRollingHash(bytes);
   for (const { key, nameStart, end } of members) if (HEAD.has(key)) hash.add(nameStart, end);
   const keys: number[] = [];

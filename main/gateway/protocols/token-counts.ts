@@ -47,12 +47,19 @@ function inputOf(usage: Readonly<Record<string, unknown>>): number | undefined {
 
 function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined {
   return (
+    // vLLM and SGLang tell it if they are so started (vllm-project/vllm#18149, gpustack/gpustack#5189).
     detailOf(usage, 'prompt_tokens_details', 'cached_tokens') ??
     detailOf(usage, 'input_tokens_details', 'cached_tokens') ??
     // DeepSeek's and Anthropic's.
     countOf(usage['prompt_cache_hit_tokens']) ??
     countOf(usage['cache_read_input_tokens'])
   );
+}
+
+/** The counts of llama.cpp's `timings`; its usage counts the whole prompt as input. */
+export function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
+  const cached = detailOf(timings, 'cache_n');
+  return cached === undefined ? null : { cached };
 }
 
 /** With some models xAI, too, leaves cached tokens out of its input (vercel/ai#12485). */

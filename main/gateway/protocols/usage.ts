@@ -1,11 +1,12 @@
 import { isObject } from '#shared/objects.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { parseJson } from '../../platform/json.ts';
-import { type TokenCounts, tokenCounts } from './token-counts.ts';
+import { timedCounts, type TokenCounts, tokenCounts } from './token-counts.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
 const KEY = Buffer.from('"usage"');
+const TIMINGS = Buffer.from('"timings"');
 const BLANK = 0x20;
 const COLON = 0x3a;
 const QUOTE = 0x22;
@@ -123,7 +124,19 @@ function readUsage(bytes: Buffer): TokenCounts | null {
     // Behind what was read, so that no byte is read twice.
     at = bytes.indexOf(KEY, end);
   }
-  return Object.keys(known).length === 0 ? null : known;
+  if (Object.keys(known).length === 0) return null;
+  return known.input === undefined || known.cached !== undefined
+    ? known
+    : { ...known, ...timedCache(bytes) };
+}
+
+/**
+ * What llama.cpp had in its cache, beside a usage that does not tell: it came half a year before the usage's own figure
+ * (ggml-org/llama.cpp#15827, #19361).
+ */
+function timedCache(bytes: Buffer): Pick<TokenCounts, 'cached'> | null {
+  const at = bytes.lastIndexOf(TIMINGS);
+  return at === -1 ? null : timedCounts(valueAt(bytes, at + TIMINGS.length).value);
 }
 
 /** The object behind a name, and where reading it ended; undefined for another value. */

@@ -89,7 +89,11 @@ export function localCandidate(
     case 'target': {
       const form = formForLocal(suitability, choice.target);
       if (typeof form === 'string') return skippedCandidate('local', form);
-      return single('local', () => localCall(form, choice.target, config, 1));
+      return single('local', () => {
+        const chain = chainFor(asked);
+        const prefix = chain === null ? null : deps.prefixes.at('local', chain);
+        return localCall({ ...form, prefix }, choice.target, config, 1);
+      });
     }
     case 'tier': {
       const unsuitable = poolUnsuitable(suitability, choice.targets);
@@ -107,22 +111,22 @@ export function localCandidate(
                 (isEligible === null || isEligible(target)) &&
                 typeof formForLocal(suitability, target) === 'object',
             );
-      const chain = chainFor(asked, choice.targets);
+      const chain = chainFor(asked);
       const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
       return { kind: 'pool', upstream: 'local', pool };
     }
   }
 }
 
-/** Null where nothing is to be chosen, or nothing to be reused. */
-function chainFor(
-  { call, config }: Pick<RequestFacts, 'call' | 'config'>,
-  targets: readonly LocalTarget[],
-): PromptChain | null {
-  const isChoice = targets.length > 1 && config.routing.affinity === 'auto';
+/**
+ * Null where nothing is to be reused. Where only one machine can be chosen, its predictions need it: warm turns say
+ * nothing of how long the same prompt takes that is not in the cache.
+ */
+function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
   const { keepsModel: isForVectors, answer } = call.request.endpoint;
   // Vectors are computed anew each time, and a prompt whose tokens are counted is not read.
-  return isChoice && !isForVectors && answer.stream !== null ? call.chain() : null;
+  const isReused = !isForVectors && answer.stream !== null;
+  return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }
 
 function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {
@@ -167,7 +171,7 @@ export function isLocalTooSlow(
   if (!remotes.some(admits)) return false;
   const delayMs = hedgeDelayMs(config);
   const targets = targetsOf(deps.pickLocal());
-  const chain = chainFor({ call, config }, targets);
+  const chain = chainFor({ call, config });
   const newBytesAt = (id: string) =>
     newBytesOf({
       promptBytes: bytes.length,

@@ -4,7 +4,8 @@ import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
+import { isForChat } from '../../engines/preference.ts';
+import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import { type AdmissionMode, type CallablePool, skipped } from './step.ts';
 import { cheapestFirst, type PoolMember } from './machine-choice.ts';
@@ -24,7 +25,7 @@ export interface BalancingDeps {
 }
 
 /** The request as each of the machines takes it. */
-export interface PoolRequest {
+export interface LocalPoolRequest {
   readonly request: ChatRequest;
   readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
@@ -33,7 +34,11 @@ export interface PoolRequest {
 }
 
 /** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
-export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): CallablePool {
+export function localPool(
+  targets: Targets,
+  asked: LocalPoolRequest,
+  deps: BalancingDeps,
+): CallablePool {
   const { request, formAt, config, chain } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
@@ -83,18 +88,19 @@ function loadingUnderRequest(
 ): Excluded | null {
   const id = circuitIdOf(target);
   if (request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
-  const model = modelAt(target, request);
-  const isUnloaded = target.facts?.find((facts) => facts.id === model)?.loaded === false;
-  return isUnloaded && !isRunning(id, model ?? '') ? UNTIL_IT_IS_IDLE : null;
+  const model = modelAt(target, request) ?? '';
+  const name = listedName(target.models ?? [], model) ?? model;
+  const isUnloaded = target.facts?.find((facts) => facts.id === name)?.loaded === false;
+  return isUnloaded && !isRunning(id, model) ? UNTIL_IT_IS_IDLE : null;
 }
 
 /**
  * At most three admitted machines in the order of the calls: those that have the requested model in memory, those that
- * have it on disk, then others with their own.
+ * have it on disk, then others with their own, of which those with one in memory come first.
  */
 function preferred(
   targets: Targets,
-  asked: PoolRequest,
+  asked: LocalPoolRequest,
   exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
@@ -102,7 +108,7 @@ function preferred(
   const { loaded, all } = offering(targets, asked.request.model);
   const chosen = new Set<LocalTarget>();
   const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
-  for (const group of [loaded, all, targets]) {
+  for (const group of [loaded, all, indexed(targets).ready, targets]) {
     if (chosen.size >= MAX_TRIES) break;
     for (const target of balanced(group, isOther, asked, deps)) chosen.add(target);
   }
@@ -112,10 +118,9 @@ function preferred(
 function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
-  { request, chain }: PoolRequest,
+  { request, chain }: LocalPoolRequest,
   { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
-  const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const promptBytes = request.bytes.length;
   const holders = () => (chain === null ? [] : prefixes.holders(chain));
   const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
@@ -125,15 +130,15 @@ function balanced(
     return {
       target,
       prediction: predictions.at(id, newBytes),
-      ewmaTtft: ewmaTtftAt(id),
+      mean: predictions.meanAt(id),
+      ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newBytes,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       conversations: prefix === null ? 0 : prefixes.countAt(id),
     };
   });
-  // The circuit of `local` averages the samples of all machines.
-  return cheapestFirst(members, ewmaTtftAt('local'));
+  return cheapestFirst(members);
 }
 
 /** Machines called for one request. */
@@ -210,6 +215,8 @@ const OFFERED_NOWHERE: Offering = { all: [], loaded: [] };
 interface Index {
   readonly byModel: ReadonlyMap<string, Offering>;
   readonly byProvider: ReadonlyMap<string | null, LocalTarget>;
+  /** Those that do not say that they would have to load the model with which they answer to any other name. */
+  readonly ready: Targets;
 }
 
 /** Keyed by the array of targets, which stays the same array while its content does. */
@@ -235,13 +242,21 @@ function indexOf(targets: Targets): Index {
       target.facts?.filter(({ loaded }) => loaded === false).map(({ id }) => id),
     );
     for (const model of new Set(target.models)) {
-      const those = byModel.get(model) ?? { all: [], loaded: [] };
-      byModel.set(model, those);
-      those.all.push(target);
-      if (!unloaded.has(model)) those.loaded.push(target);
+      for (const name of askedNames(model)) {
+        const those = byModel.get(name) ?? { all: [], loaded: [] };
+        byModel.set(name, those);
+        // It may list one under two names.
+        if (those.all.at(-1) !== target) those.all.push(target);
+        if (!unloaded.has(model) && those.loaded.at(-1) !== target) those.loaded.push(target);
+      }
     }
   }
-  return { byModel, byProvider: new Map(targets.map((target) => [target.provider, target])) };
+  const ready = targets.filter(({ facts }) => facts?.find(isForChat)?.loaded !== false);
+  return {
+    byModel,
+    byProvider: new Map(targets.map((target) => [target.provider, target])),
+    ready,
+  };
 }
 
 type ExclusionOf = (target: LocalTarget) => Excluded | null;

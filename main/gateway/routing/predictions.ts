@@ -32,6 +32,12 @@ export interface FirstToken {
   readonly ttftMs: number;
 }
 
+/** The mean of a machine's samples, of which newer ones have more weight. */
+export interface MeanFirstToken extends FirstToken {
+  /** Total weight. */
+  readonly samples: number;
+}
+
 export const NO_PREDICTION_YET: PredictionRecord = {
   samples: 0,
   meanBytes: 0,
@@ -76,8 +82,9 @@ export function withFirstToken(
   };
 }
 
-/** Without a slope, prompts this many times as long as usual may take any time. */
+/** Without a slope, prompts this many times as long as usual may take any time; short ones take about the same. */
 const KNOWN_FACTOR = 2;
+const SHORT_BYTES = 2048;
 
 /** Null below 20 samples. */
 export function predict(record: PredictionRecord, promptBytes: number): Prediction | null {
@@ -89,7 +96,8 @@ export function predict(record: PredictionRecord, promptBytes: number): Predicti
   const marginMs =
     2 * record.residualMs * (msPerByte === 0 ? 1 : extrapolationFactor(promptBytes, record));
   const earliestMs = Math.max(0, atBestMs - marginMs);
-  const isUnknown = msPerByte === 0 && promptBytes > KNOWN_FACTOR * record.meanBytes;
+  const knownBytes = KNOWN_FACTOR * Math.max(record.meanBytes, SHORT_BYTES);
+  const isUnknown = msPerByte === 0 && promptBytes > knownBytes;
   return {
     ttftMs,
     earliestMs,
@@ -172,6 +180,8 @@ export interface Predictions {
   confirm(id: string): void;
   /** Null below 20 samples. */
   at(id: string, promptBytes: number): Prediction | null;
+  /** From the first sample on. */
+  meanAt(id: string): MeanFirstToken | null;
   forget(id: string): void;
   /** Plain JSON. */
   save(): unknown;
@@ -238,6 +248,16 @@ export function createPredictions(clock: Clock): Predictions {
       return clock.ticks() - machine.freshAt <= FRESH_MS
         ? prediction
         : { ...prediction, earliestMs: 0, latestMs: Infinity };
+    },
+    meanAt(id) {
+      const record = known.get(id)?.record;
+      return record === undefined || record.samples === 0
+        ? null
+        : {
+            promptBytes: record.meanBytes,
+            ttftMs: record.meanTtftMs,
+            samples: weightOf(record.samples),
+          };
     },
     forget: (id) => void known.delete(id),
     save: () =>

@@ -110,8 +110,11 @@ export function createPrefixes(clock: Clock): Prefixes {
       now.keys = firstKept <= 1 ? keys : [...keys.slice(0, 1), ...keys.slice(firstKept)];
       if (goesOn && firstKept > 1) unlink(now, keys.slice(1, firstKept));
       for (const key of now.keys) machine.set(key, now);
-      if (chain.session !== null) machine.set(chain.session, now);
-      now.session = chain.session ?? now.session;
+      if (chain.session !== null) {
+        if (now.session !== null) unlink(now, [now.session]);
+        machine.set(chain.session, now);
+        now.session = chain.session;
+      }
       now.readAt = clock.ticks();
       all.delete(now);
       all.add(now);
@@ -121,8 +124,11 @@ export function createPrefixes(clock: Clock): Prefixes {
       if (cached > 0) tellers.add(id);
       if (estimated || input === 0 || !tellers.has(id)) return null;
       const share = cached / input;
+      // A system prompt alone may be in a slot that is taken, while this prompt got another.
+      const isMissed =
+        bytes > (chain.lengths[0] ?? 0) && share < (LOST_BELOW * bytes) / chain.bytes;
       // Engines drop first what was used longest ago.
-      if (readAt !== null && share < (LOST_BELOW * bytes) / chain.bytes)
+      if (readAt !== null && isMissed)
         for (const each of all) if (each.id === id && each.readAt <= readAt) drop(each);
       return share;
     },

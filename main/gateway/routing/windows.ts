@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
-import { leastTokens } from '../protocols/least-tokens.ts';
+import { lengthOf } from '../protocols/least-tokens.ts';
 import {
   circuitIdOf,
   declaredWindow,
@@ -51,7 +51,7 @@ interface ToldPrompt {
 /** `once`: it may have been an accident; `again`: at the same length, so that this is the engine's window. */
 export type Cut = 'once' | 'again';
 
-/** Tokens for each byte of a request, exponentially weighted. */
+/** Tokens for each that is usual, exponentially weighted. */
 interface Rate {
   readonly samples: number;
   readonly mean: number;
@@ -64,11 +64,11 @@ const MIN_SAMPLES = 5;
 const MIN_BYTES = 1024;
 /** Weight of a new sample. */
 const NEW = 0.05;
-/** How much shorter, for its bytes, a prompt may be than any that the rate was learnt from. */
+/** How much shorter, for its characters, a prompt may be than any that the rate was learnt from. */
 const SHARE = 0.8;
 /** A reported length below this share of what it must have been is no error of the estimate. */
 const FAR_BELOW = 0.75;
-/** No engine is set to less; some old ones leave out of a report what they had in their cache (ollama/ollama#2068). */
+/** No engine is set to less. */
 const MIN_WINDOW = 512;
 /** Two reports that differ by less are the same. */
 const SAME = 0.02;
@@ -86,6 +86,11 @@ interface Taught {
 
 export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = () => {}): Windows {
   const rates = new Map<string, Rate>();
+  /**
+   * The longest prompt that was read, by engine and model. Ollama before 0.2 and 0.30.0 leave out of a report what they had
+   * in their cache (ollama/ollama#2068, #16414): what they read of a first prompt shows that their window is larger.
+   */
+  const longest = new Map<string, Taught>();
   /** The last report that was too short, by engine and model. */
   const suspects = new Map<string, number>();
   const taught = new Map<string, Taught>();
@@ -95,18 +100,33 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
 
   const keyOf = (id: string, model: string) => `${id}\n${model}`;
 
-  function learn(model: string, bytes: number, tokens: number): void {
-    if (bytes < MIN_BYTES) return;
+  function learn(model: string, { bytes, members }: ChatRequest, tokens: number): void {
+    const { usualTokens } = lengthOf(bytes, members);
+    if (bytes.length < MIN_BYTES || usualTokens === 0) return;
     bounded(rates);
-    rates.set(model, withSample(rates.get(model) ?? NO_RATE, tokens / bytes));
+    rates.set(model, withSample(rates.get(model) ?? NO_RATE, tokens / usualTokens));
+  }
+
+  function noteRead(key: string, tokens: number, declared: number | null): void {
+    if (tokens < mostAt(key, declared)) return;
+    bounded(longest);
+    longest.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
+  }
+
+  function mostAt(key: string, declared: number | null): number {
+    const known = longest.get(key);
+    const isCurrent = known?.declared === declared && known.untilTicks > clock.ticks();
+    return isCurrent ? known.tokens : 0;
   }
 
   /** The fewest tokens that the prompt has for this model. */
   function least(model: string, request: ChatRequest): number {
     const { bytes, members } = request;
     const rate = rates.get(model);
-    const byRate = rate === undefined ? 0 : lowestOf(rate) * bytes.length;
-    return Math.max(Math.floor(byRate), leastTokens(bytes, members));
+    const { leastTokens, usualTokens } = lengthOf(bytes, members);
+    // Never more than is usual: the next prompt may be prose, where those before were figures or long lists of tools.
+    const byRate = rate === undefined ? 0 : Math.min(1, lowestOf(rate)) * usualTokens;
+    return Math.max(Math.floor(byRate), leastTokens);
   }
 
   function windowAt(target: LocalTarget, model: string): number | null {
@@ -142,17 +162,20 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       const lowest = least(model, request);
       const key = keyOf(id, model);
       if (inputTokens >= FAR_BELOW * lowest) {
-        learn(model, request.bytes.length, inputTokens);
+        learn(model, request, inputTokens);
+        noteRead(key, inputTokens, declared);
         // It reads more than was thought.
         if (inputTokens > (taught.get(key)?.tokens ?? Infinity)) taught.delete(key);
         return null;
       }
-      if (inputTokens < MIN_WINDOW) return null;
+      const most = mostAt(key, declared);
+      if (inputTokens < MIN_WINDOW || inputTokens < most / 2) return null;
       const before = suspects.get(key);
       bounded(suspects);
       suspects.set(key, inputTokens);
       onCut({ id, model, readTokens: inputTokens, leastTokens: lowest });
-      if (before === undefined || Math.abs(before - inputTokens) > SAME * before) return 'once';
+      const isSame = before !== undefined && Math.abs(before - inputTokens) <= SAME * before;
+      if (!isSame || inputTokens < (1 - SAME) * most) return 'once';
       bounded(taught);
       const tokens = Math.max(before, inputTokens);
       taught.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
@@ -164,7 +187,7 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
         untilTicks > clock.ticks() ? [{ model: key.slice(key.indexOf('\n') + 1), tokens }] : [],
       ),
     forget(id) {
-      for (const known of [suspects, taught])
+      for (const known of [suspects, taught, longest])
         for (const key of known.keys()) if (key.startsWith(`${id}\n`)) known.delete(key);
     },
   };

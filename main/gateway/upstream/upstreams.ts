@@ -189,6 +189,12 @@ export function listedName(models: readonly string[], requested: string): string
   return models.find((name) => name === long || name === `${long}:latest`) ?? null;
 }
 
+/** The names by which callers may ask for a listed model: the reverse of `listedName`. */
+export function askedNames(listed: string): readonly string[] {
+  const short = listed.replace(/^docker\.io\//, '');
+  return [...new Set([listed, short, short.replace(/:latest$/, '')])];
+}
+
 /** How an upstream is asked to continue a partial answer. */
 export type Prefill =
   /** Not supported or unknown: OpenAI and Claude 4.6 and later begin a new answer or refuse. */

@@ -11,7 +11,7 @@ const words = z.string().nullable();
 const circuit = z.enum(['closed', 'open', 'probing']);
 const tokens = z.object({ input: count, output: count, cached: count, estimated: z.boolean() });
 
-const rowSchema: z.ZodType<RequestRow> = z.object({
+export const keptRowSchema = z.object({
   id: z.string().min(1).max(100),
   startedAt: count,
   caller: z.object({ key: words, address: words, userAgent: words }).nullable(),
@@ -48,12 +48,12 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
       cutAtTokens: count.nullable().default(null),
     }),
   ),
-});
+}) satisfies z.ZodType<RequestRow>;
 
 /** The valid rows; a later version may have written others. */
 export function keptRows(texts: readonly string[]): readonly RequestRow[] {
   return texts.flatMap((text) => {
-    const read = rowSchema.safeParse(parseJson(text));
+    const read = keptRowSchema.safeParse(parseJson(text));
     return read.success ? [read.data] : [];
   });
 }

@@ -24,7 +24,7 @@ import {
   judgeGpus,
   judgeHealth,
   judgeInference,
-  type Judgement,
+  type CheckJudgement,
   judgeModels,
   MISSING,
   NOT_ASKED,
@@ -198,7 +198,7 @@ export async function probeHealth(
 ): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
-  const judged = (judgement: Judgement): HealthProbe => ({
+  const judged = (judgement: CheckJudgement): HealthProbe => ({
     finding: findingOf(CHECKS.health, judgement, { detail }),
     proved: null,
   });
@@ -268,7 +268,7 @@ export async function probeInference(
 }
 
 /** Only a successful answer has a meaningful latency. */
-function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
+function judgeLatency({ result, error }: CheckJudgement, latencyMs: number): CheckJudgement {
   if (result === 'timeout') return { result, error };
   if (result !== 'passed') return MISSING;
   return latencyMs < INFERENCE_TIMEOUT_MS ? PASSED : failure(`${Math.round(latencyMs)} ms`);

@@ -31,7 +31,7 @@ export function reportsNoModel(answer: PinnedResult): boolean {
 const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`, its signature before its content. */
-export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
+export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): CheckJudgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
@@ -47,7 +47,7 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): J
   return PASSED;
 }
 
-export function judgeInference(answer: PinnedResult): Judgement {
+export function judgeInference(answer: PinnedResult): CheckJudgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
@@ -56,7 +56,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
 }
 
-export function judgeModels(answer: PinnedResult, model: string): Judgement {
+export function judgeModels(answer: PinnedResult, model: string): CheckJudgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
@@ -80,7 +80,7 @@ export function ownerOf(answer: PinnedResult, model: string): string | null {
 }
 
 /** By the last heartbeat. */
-export function judgeEngine({ status, code }: AgentRecord['engine_health']): Judgement {
+export function judgeEngine({ status, code }: AgentRecord['engine_health']): CheckJudgement {
   if (status === 'ok') return PASSED;
   if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
   const answered = code === 0 ? 'no answer' : `HTTP ${code}`;
@@ -88,7 +88,7 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Jud
 }
 
 /** By the last heartbeat. */
-export function judgeGpus(count: number): Judgement {
+export function judgeGpus(count: number): CheckJudgement {
   return count > 0 ? PASSED : failure('no GPU reported');
 }
 
@@ -98,7 +98,7 @@ type AgentResponse = Extract<PinnedResult, { readonly kind: 'response' }>;
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 
 /** A refusal that means "later" rather than "no"; null otherwise. */
-function notReady({ status }: AgentResponse, json: unknown): Judgement | null {
+function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | null {
   const error = errorSchema.safeParse(json).data?.error;
   if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
   if (status !== 503 || error === undefined) return null;
@@ -109,7 +109,7 @@ function notReady({ status }: AgentResponse, json: unknown): Judgement | null {
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unanswered(answer: Exclude<PinnedResult, AgentResponse>): Judgement {
+function unanswered(answer: Exclude<PinnedResult, AgentResponse>): CheckJudgement {
   switch (answer.kind) {
     case 'exhausted':
       return NOT_ASKED;
@@ -121,7 +121,7 @@ function unanswered(answer: Exclude<PinnedResult, AgentResponse>): Judgement {
 }
 
 /** Says nothing about the machine, which is asked again soon. */
-export const NOT_ASKED: Judgement = {
+export const NOT_ASKED: CheckJudgement = {
   result: 'busy',
   error: 'this gateway had no file descriptor left to ask it',
 };
@@ -185,7 +185,7 @@ export interface Finding {
 }
 
 /** `error` is human-readable, and empty if the check passed. */
-export interface Judgement {
+export interface CheckJudgement {
   readonly result: CheckResult;
   readonly error: string;
 }
@@ -199,7 +199,7 @@ interface Circumstances {
 
 export function findingOf(
   name: CheckName,
-  { result, error }: Judgement,
+  { result, error }: CheckJudgement,
   { latencyMs, detail, reached, ownedBy }: Circumstances = {},
 ): Finding {
   const passed = result === 'passed';
@@ -222,15 +222,15 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
   });
 }
 
-export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
+export const MISSING: CheckJudgement = { result: 'missing', error: CHECK_MISSING };
 
 /** The entries of a test inference that was not run; they are shown as missing. */
 export const SPARED: readonly Finding[] = [CHECKS.inference, CHECKS.latency].map((name) =>
   findingOf(name, { result: 'spared', error: CHECK_MISSING }),
 );
 
-export const PASSED: Judgement = { result: 'passed', error: '' };
+export const PASSED: CheckJudgement = { result: 'passed', error: '' };
 
-export function failure(error: string): Judgement {
+export function failure(error: string): CheckJudgement {
   return { result: 'failed', error };
 }

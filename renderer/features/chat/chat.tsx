@@ -5,7 +5,7 @@ import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
-import { reasonText } from '../../text/reason-text.ts';
+import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -268,13 +268,13 @@ const MACHINE_ID = /prv_[0-9a-f]{32}/g;
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
 
-/** The route that a turn took: `Hosted A, after Local unreachable`. Null before it is known. */
+/** The route that a turn took: `Hosted A: Local was unreachable`. Null before it is known. */
 export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): string | null {
   if (route === null) return null;
   const name = (id: string): string => labels.get(id) ?? id;
   const passed = parseFallbackReason(route.fallbackReason)
     .filter(({ reason }) => reason !== 'not_configured')
-    .map(({ upstream, reason }) => t.chat.passed(name(upstream), reasonText(reason)));
+    .map(({ upstream, reason }) => t.chat.passed(name(upstream), predicateText(reason)));
   const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
   return passed.length === 0 ? served : t.chat.route(served, passed);
 }
@@ -284,8 +284,7 @@ export function courseText(row: RequestRow, labels: Labels): string {
   const who = whoOf(row, labels, wholeNameOf);
   const why = whyOf(row, labels);
   if (why === null) return who;
-  const isInTurn = row.attempts.every(({ cause }) => cause === 'turn');
-  return isInTurn ? t.chat.inTurn(who, why) : t.chat.course(who, why);
+  return t.chat.course(who, why);
 }
 
 /** Model, tokens, speed and time to first token, as far as known. */

@@ -5,6 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
+import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration } from '../../text/format.ts';
@@ -13,7 +14,6 @@ import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
-import { gaveContent } from '../requests/attempt-text.ts';
 import {
   bestRange,
   firstTokenMs,
@@ -26,9 +26,9 @@ import {
   stepOf,
   stepText,
   tokensPerSecond,
-  valuesOf,
   kwhOf,
   netSavedNano,
+  valuesOf,
 } from './history-model.ts';
 import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
@@ -153,7 +153,7 @@ function Charts({ report, nameOf }: PartTableProps) {
   );
 }
 
-/** Without a price costs are unknown, and not shown. */
+/** What nobody has set a price for is left out: it is unknown, and not zero. */
 function MoneySums({ report }: { readonly report: HistoryReport }) {
   const { today, thisMonth, currency } = report;
   return (
@@ -181,10 +181,7 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
 /** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
 function FirstTokens() {
   const { data } = useWindow();
-  const values = data.requests.flatMap((row) => {
-    const first = row.attempts.find((attempt) => gaveContent(attempt, row));
-    return first?.firstContentMs ?? [];
-  });
+  const values = data.requests.flatMap((row) => firstTokenMsOf(row) ?? []);
   const found = percentiles(values);
   if (found === null) return null;
   return (
@@ -317,10 +314,17 @@ function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures
   return [calls, failures, inputTokens, outputTokens].map(formatCount);
 }
 
+/** Without an amount while no price is set. */
+function electricityText(figures: UsageFigures, currency: string): string {
+  const { energyNano } = figures;
+  const kwh = words.kwh(kwhOf(figures));
+  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
+}
+
 /** Whether anything has a price: without one, costs are unknown and not zero. */
 function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
   const all = [thisMonth, ...parts.map(({ figures }) => figures)];
-  return all.some(({ spentNano, savedNano, energyNano }) => spentNano + savedNano + energyNano > 0);
+  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
 }
 
 /** The columns of a table, without those of money where nothing has a price. */
@@ -328,13 +332,6 @@ function priced(columns: Readonly<Record<string, string>>, report: HistoryReport
   if (hasPrices(report)) return columns;
   const { spent: _, saved: __, ...others } = columns;
   return others;
-}
-
-/** Without an amount while no price is set. */
-function electricityText(figures: UsageFigures, currency: string): string {
-  const { energyNano } = figures;
-  const kwh = words.kwh(kwhOf(figures));
-  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
 }
 
 function moneyCells(figures: UsageFigures, report: HistoryReport) {

@@ -5,9 +5,10 @@ import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import type { Absence } from '../../text/en/overview.tsx';
 import { t } from '../../text/t.ts';
 import { type Remedy, RemedyButton } from './remedy.tsx';
-import { firstBack, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;
@@ -54,7 +55,9 @@ export function Headline({ headline, list, children }: HeadlineProps) {
 function Back({ list }: { readonly list: UpstreamList }) {
   const back = firstBack(list);
   if (back === null) return null;
-  return <p>{words.backIn(back.label, formatCountdown(back.remainingMs))}</p>;
+  const { label, remainingMs, isPromised } = back;
+  const wording = isPromised ? words.backIn : words.retriedIn;
+  return <p>{wording(label, formatCountdown(remainingMs))}</p>;
 }
 
 export interface HeadlineText {
@@ -96,11 +99,6 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     : found;
   const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
   return { ...sentenceFor(list), problems, isStuck };
-}
-
-/** True while no upstream is set up at all. */
-export function isUnconfigured({ verdict }: UpstreamList): boolean {
-  return verdict.kind === 'bare';
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */
@@ -161,8 +159,16 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     default:
   }
   const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
-  const rest = words.servingRest(before.map(({ report }) => report.label));
+  const rest = words.servingRest(before.map(absenceOf));
   return say('green', { lead: words.serving, subject, rest }, ...details);
+}
+
+/** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, or its owner paused it. */
+function absenceOf({ report, condition }: UpstreamView): Absence {
+  const { label } = report;
+  if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
+  const isPaused = condition.kind === 'no-provider' && condition.cause === 'paused';
+  return { label, because: isPaused ? reasonText('paused') : null };
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -318,14 +324,6 @@ function repair(report: UpstreamReport): Pick<Problem, 'todo' | 'remedy'> {
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
   const todo = isUnreachable ? problemWords.startEngine(place) : problemWords.checkEngine(place);
   return { todo, remedy };
-}
-
-/** Exclusions that only a person can end; the others expire. */
-const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
-
-/** True for an exclusion that only a person can end. */
-export function isLasting(reason: string): boolean {
-  return PERMANENT.has(reason);
 }
 
 function skipProblem(report: UpstreamReport, reason: string): Problem {

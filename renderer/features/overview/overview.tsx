@@ -9,10 +9,10 @@ import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
-import { Headline, type HeadlineText, isUnconfigured } from './headline.tsx';
+import { Headline, type HeadlineText } from './headline.tsx';
 import { Pool } from './pool.tsx';
 import { Today } from './today.tsx';
-import type { UpstreamList } from './upstream-list.ts';
+import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
 import { UpstreamTrack } from './upstream-track.tsx';
 
 interface OverviewProps {

@@ -11,8 +11,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { StateWord } from '../../ui/state-word.tsx';
-import { isLasting } from './headline.tsx';
-import type { Flow, UpstreamView } from './upstream-list.ts';
+import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
   readonly upstream: UpstreamView;

@@ -63,19 +63,33 @@ function serverOf(verdict: Verdict) {
   }
 }
 
+/** True while no upstream is set up at all. */
+export function isUnconfigured({ verdict }: UpstreamList): boolean {
+  return verdict.kind === 'bare';
+}
+
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: UpstreamView): boolean {
   return condition.kind !== 'untested' && isSound(condition);
 }
 
-/** The first upstream that is back after a time; null if no end is known. */
+/** The first upstream that is called again after a time; null if no end is known, or only a person can end it. */
 export function firstBack({ upstreams }: UpstreamList) {
-  const waiting = upstreams.flatMap(({ report: { label }, condition }) =>
-    condition.kind === 'cooling' || condition.kind === 'skipped'
-      ? [{ label, remainingMs: condition.remainingMs }]
-      : [],
-  );
+  const waiting = upstreams.flatMap(({ report: { label }, condition }) => {
+    if (condition.kind !== 'cooling' && condition.kind !== 'skipped') return [];
+    const { kind, remainingMs } = condition;
+    if (kind === 'skipped' && isLasting(condition.reason)) return [];
+    // A provider says when it is back; after failures it is only tried again.
+    return [{ label, remainingMs, isPromised: kind === 'skipped' }];
+  });
   return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
+}
+
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+
+/** True for an exclusion that only a person can end; the others expire. */
+export function isLasting(reason: string): boolean {
+  return PERMANENT.has(reason);
 }
 
 function flowAt(index: number, end: number, condition: Condition): Flow {

@@ -19,10 +19,9 @@ import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
 import { DemoTour } from './demo-tour.tsx';
-import { isUnconfigured } from './headline.tsx';
 import { RoutingRules } from './routing-rules.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
-import { isSure, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import { isSure, isUnconfigured, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 /** The track: the apps, then the upstreams in routing order. */
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {

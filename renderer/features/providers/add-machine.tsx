@@ -11,7 +11,7 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './join-warning.tsx';
-import { providerName } from './provider-standing.ts';
+import { providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface AddMachineProps {
   readonly known: readonly Provider[];
@@ -37,7 +37,7 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
     <Modal title={t.joining.title} onClose={onClose}>
-      {joined !== undefined && <Joined machine={joined} />}
+      {joined !== undefined && <Joined machine={joined} serverNow={serverNow} />}
       {joined === undefined && (
         <>
           <JoinWarning note={note} certain={enrollment !== null} />
@@ -83,16 +83,22 @@ function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
   );
 }
 
+interface JoinedProps {
+  readonly machine: Provider;
+  readonly serverNow: number;
+}
+
 /** What has become of the machine that joined; its command is used up, and no longer shown. */
-function Joined({ machine }: { readonly machine: Provider }) {
+function Joined({ machine, serverNow }: JoinedProps) {
   const { state, failure } = t.joining;
-  const { status, failure_reason } = machine.verification;
+  const { status } = machine.verification;
+  const { what, todo } = providerWords(standingOf(machine, undefined), serverNow);
   return (
     <>
       <ol className="steps">
         <li>{state[status]}</li>
       </ol>
-      {status === 'failed' && <ErrorText text={failure(failure_reason)} />}
+      {status === 'failed' && <ErrorText text={failure(what ?? '', todo ?? '')} />}
       <p>
         <a className="button" href={hashOf({ page: 'provider', id: machine.id })}>
           {t.joining.see(providerName(machine))}

@@ -100,8 +100,9 @@ function verdict({ verification, status, engine_health }: Provider): Standing | 
 function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standing {
   const { verification, status } = provider;
   if (status === 'draining') return { kind: 'draining' };
-  if (verification.status === 'verifying') return { kind: 'verifying' };
-  if (verification.status === 'pending') {
+  // One that has changed is checked again while requests still go to it: it serves.
+  if (!verification.routable && verification.status === 'verifying') return { kind: 'verifying' };
+  if (!verification.routable && verification.status === 'pending') {
     return { kind: 'pending', reason: verification.failure_reason };
   }
   if (circuit?.open) {

@@ -1,14 +1,14 @@
 import { useState } from 'react';
 import { t } from '../../text/t.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
-import { codeSamples, type Language, LANGUAGES, type Sampled } from './code-samples.ts';
+import { codeSamples, type Language, LANGUAGES, type SampleRequest } from './code-samples.ts';
 
 const words = t.requests.samples;
 
 /** A request as code, in the language that the reader chooses; nothing for endpoints without a sample. */
-export function CodeSample({ sampled }: { readonly sampled: Sampled }) {
+export function CodeSample({ request }: { readonly request: SampleRequest }) {
   const [language, setLanguage] = useState<Language>('curl');
-  const samples = codeSamples(sampled);
+  const samples = codeSamples(request);
   if (samples === null) return null;
   return (
     <div className="code-sample">

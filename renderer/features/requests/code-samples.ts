@@ -1,5 +1,5 @@
 /** What a sample sends; the question is always "Hello", as no prompt is kept. */
-export interface Sampled {
+export interface SampleRequest {
   readonly baseUrl: string;
   /** The endpoint's path after the version, such as `chat/completions`. */
   readonly endpoint: string;
@@ -14,13 +14,14 @@ export const LANGUAGES = ['curl', 'python', 'typescript'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The same request in each language; null for an endpoint that needs more than a question. */
-export function codeSamples(sampled: Sampled): Readonly<Record<Language, string>> | null {
-  const call = CALLS[sampled.endpoint];
+export function codeSamples(asked: SampleRequest): Readonly<Record<Language, string>> | null {
+  const call = CALLS[asked.endpoint];
   if (call === undefined) return null;
+  const request = { ...asked, stream: asked.stream && call.canStream };
   return {
-    curl: curlOf(sampled, call),
-    python: pythonOf(sampled, call),
-    typescript: typescriptOf(sampled, call),
+    curl: curlOf(request, call),
+    python: pythonOf(request, call),
+    typescript: typescriptOf(request, call),
   };
 }
 
@@ -101,17 +102,16 @@ const CALLS: Readonly<Record<string, Call>> = {
 
 const KEY = 'SWITCHYARD_API_KEY';
 
-function curlOf({ baseUrl, endpoint, model, stream, needsKey }: Sampled, call: Call): string {
-  const isStreamed = stream && call.canStream;
+function curlOf({ baseUrl, endpoint, model, stream, needsKey }: SampleRequest, call: Call): string {
   const body = {
     ...(model === null ? {} : { model }),
     ...call.body,
-    ...(isStreamed ? { stream: true } : {}),
+    ...(stream ? { stream: true } : {}),
   };
   // A quote would end the shell's; in JSON it may stand as its code.
   const data = JSON.stringify(body).replaceAll("'", String.raw`\u0027`);
   const key = needsKey ? ` -H "Authorization: Bearer $${KEY}"` : '';
-  const flags = isStreamed ? '-N ' : '';
+  const flags = stream ? '-N ' : '';
   return `curl ${flags}${baseUrl}/${endpoint}${key} -H 'Content-Type: application/json' -d '${data}'`;
 }
 
@@ -119,12 +119,11 @@ function curlOf({ baseUrl, endpoint, model, stream, needsKey }: Sampled, call: C
 const ANY_MODEL = 'any';
 
 /** Anthropic's SDKs add the version to the path. */
-const addressFor = ({ baseUrl }: Sampled, { sdk }: Call) =>
+const addressFor = ({ baseUrl }: SampleRequest, { sdk }: Call) =>
   sdk === 'anthropic' ? baseUrl.replace(/\/v1$/, '') : baseUrl;
 
-function pythonOf(sampled: Sampled, call: Call): string {
-  const { model, stream, needsKey } = sampled;
-  const isStreamed = stream && call.canStream;
+function pythonOf(request: SampleRequest, call: Call): string {
+  const { model, stream, needsKey } = request;
   const type = call.sdk === 'openai' ? 'OpenAI' : 'Anthropic';
   const key = needsKey ? `os.environ["${KEY}"]` : `os.environ.get("${KEY}", "none")`;
   const parameters = { model: model ?? ANY_MODEL, ...call.body };
@@ -134,19 +133,18 @@ function pythonOf(sampled: Sampled, call: Call): string {
     'import os',
     `from ${call.sdk} import ${type}`,
     '',
-    `client = ${type}(base_url=${JSON.stringify(addressFor(sampled, call))}, api_key=${key})`,
-    `${isStreamed ? 'events' : 'answer'} = client.${call.method}.create(`,
+    `client = ${type}(base_url=${JSON.stringify(addressFor(request, call))}, api_key=${key})`,
+    `${stream ? 'events' : 'answer'} = client.${call.method}.create(`,
     // JSON of strings, numbers, lists and objects is Python as well.
     ...Object.entries(parameters).map(([name, value]) => `    ${name}=${JSON.stringify(value)},`),
-    ...(isStreamed ? ['    stream=True,'] : []),
+    ...(stream ? ['    stream=True,'] : []),
     ')',
-    ...(isStreamed ? ['for event in events:', `    ${event}`] : [whole]),
+    ...(stream ? ['for event in events:', `    ${event}`] : [whole]),
   ].join('\n');
 }
 
-function typescriptOf(sampled: Sampled, call: Call): string {
-  const { model, stream, needsKey } = sampled;
-  const isStreamed = stream && call.canStream;
+function typescriptOf(request: SampleRequest, call: Call): string {
+  const { model, stream, needsKey } = request;
   const [type, sdk] =
     call.sdk === 'openai' ? ['OpenAI', 'openai'] : ['Anthropic', '@anthropic-ai/sdk'];
   const key = needsKey ? `process.env.${KEY}` : `process.env.${KEY} ?? 'none'`;
@@ -157,13 +155,13 @@ function typescriptOf(sampled: Sampled, call: Call): string {
     `import ${type} from '${sdk}';`,
     '',
     `const client = new ${type}({`,
-    `  baseURL: ${JSON.stringify(addressFor(sampled, call))},`,
+    `  baseURL: ${JSON.stringify(addressFor(request, call))},`,
     `  apiKey: ${key},`,
     '});',
-    `const ${isStreamed ? 'events' : 'answer'} = await client.${call.method}.create({`,
+    `const ${stream ? 'events' : 'answer'} = await client.${call.method}.create({`,
     ...Object.entries(parameters).map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`),
-    ...(isStreamed ? ['  stream: true,'] : []),
+    ...(stream ? ['  stream: true,'] : []),
     '});',
-    ...(isStreamed ? ['for await (const event of events) {', `  ${event}`, '}'] : [whole]),
+    ...(stream ? ['for await (const event of events) {', `  ${event}`, '}'] : [whole]),
   ].join('\n');
 }

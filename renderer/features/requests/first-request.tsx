@@ -21,7 +21,7 @@ export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h
       </p>
       <CodeLine text={baseUrl} what={t.shell.theBaseUrl} />
       <CodeSample
-        sampled={{
+        request={{
           baseUrl,
           endpoint: 'chat/completions',
           model: servedModel(data.status.upstreams),

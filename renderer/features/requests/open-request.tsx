@@ -217,12 +217,12 @@ interface CodeProps {
 /** The request as code: as it came, but for its prompt. */
 function Code({ row, endpoint, baseUrl }: CodeProps) {
   const { model, stream, caller } = row;
-  const sampled = { baseUrl, endpoint, model, stream, needsKey: Boolean(caller?.key) };
-  if (codeSamples(sampled) === null) return null;
+  const request = { baseUrl, endpoint, model, stream, needsKey: Boolean(caller?.key) };
+  if (codeSamples(request) === null) return null;
   return (
     <>
       <h3>{words.code}</h3>
-      <CodeSample sampled={sampled} />
+      <CodeSample request={request} />
     </>
   );
 }

@@ -3,7 +3,7 @@ import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
-import { reasonText } from '../../text/reason-text.ts';
+import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf, placeName } from './attempt-names.ts';
 import { appName } from './app-name.ts';
@@ -67,10 +67,12 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
-  const left = parseFallbackReason(row.fallbackReason).map(({ upstream, provider, reason }) => {
-    return t.requests.passed(placeName(upstream, provider, labels), reasonText(reason));
-  });
-  return left.length === 0 ? null : t.requests.after(left);
+  const left = parseFallbackReason(row.fallbackReason)
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(({ upstream, provider, reason }) =>
+      t.requests.passed(placeName(upstream, provider, labels), predicateText(reason)),
+    );
+  return left.length === 0 ? null : t.requests.whyPassed(left);
 }
 
 /** Tokens of the answer and their rate; estimated as one per event until they are counted. */

@@ -239,13 +239,18 @@ export function sectionTitle(
   return upstream === null ? (words.sections[id] ?? id) : label;
 }
 
-/** The main values of a section in one line, shown while it is closed. */
-export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
+/** The main values of a section in one line, shown while it is closed; `machines` of the pool serve Local now. */
+export function sectionSummary(
+  { id, upstream }: Section,
+  view: SettingsView,
+  machines: number,
+): string {
   const value = (key: string): unknown => view[id]?.[key]?.value;
   const ms = (key: string): string => formatSpan(Number(value(key)));
   if (upstream !== null) {
     const parts = [value('model'), value('baseUrl')].filter((part) => typeof part === 'string');
-    return value('baseUrl') === null ? summary.notSetUp : parts.join(' · ');
+    if (value('baseUrl') !== null) return parts.join(' · ');
+    return upstream === 'local' && machines > 0 ? summary.machines(machines) : summary.notSetUp;
   }
   if (id === 'circuit') {
     return summary.circuit(Number(value('failThreshold')), ms('cooldownMs'));

@@ -85,7 +85,9 @@ export function SettingsSection(props: SettingsSectionProps) {
     >
       <summary>
         <h2>{title}</h2>
-        <span className="settings-summary">{sectionSummary(section, view)}</span>
+        <span className="settings-summary">
+          {sectionSummary(section, view, data.providers?.serving ?? 0)}
+        </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
       {hosted !== undefined && (

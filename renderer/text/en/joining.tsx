@@ -11,7 +11,7 @@ export const joining = {
     verified: 'It is verified, and serves from now on.',
     failed: 'It could not be verified yet. It is tried again by itself.',
   },
-  failure: (reason: string) => `Failed: ${reason}`,
+  failure: (what: string, todo: string) => `${what} ${todo}`.trim(),
   see: (name: string) => `See ${name}`,
   steps: {
     engine: 'On the machine with the GPU, start its engine.',

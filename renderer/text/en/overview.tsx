@@ -5,6 +5,12 @@ import { COMMITS, MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
+/** An upstream that is passed by; `because` is null where it is down. */
+export interface Absence {
+  readonly label: string;
+  readonly because: string | null;
+}
+
 /** The overview: its headline, the line of upstreams, and the switches below. */
 export const overview = {
   latest: 'Latest requests',
@@ -111,7 +117,7 @@ export const overview = {
   },
   demo: {
     badge: 'Demo',
-    text: 'The upstreams are simulated, and their answers are canned text. Break one below, or take these steps:',
+    text: 'The upstreams are simulated, and their answers are canned text. Break one above, or take these steps:',
     own: 'Your own mix: the headline says who answers.',
     traffic: 'Send a request every second',
     steps: {
@@ -127,7 +133,7 @@ export const overview = {
       resume: {
         word: '3 See a stream continued',
         watch:
-          'Local drops each answer halfway. Hosted A continues it, and the app sees one answer.',
+          'Local drops each answer halfway. Hosted A continues it, and the app sees one answer. After five drops Local is skipped for a while.',
       },
       heal: { word: '4 Heal all', watch: 'All is well: Local answers.' },
     },
@@ -156,14 +162,27 @@ export const overview = {
     verifyingNote: 'It serves as soon as its checks have passed.',
     none: { subject: 'Nothing can answer now.' },
     backIn: (label: string, time: string) => `${label} is back in ${time}.`,
+    retriedIn: (label: string, time: string) => `${label} is retried in ${time}.`,
     noneAtAll: 'Requests are refused until one of them is back.',
     stillTried: (label: string) => `Requests still try ${label} first.`,
     untested: ' is next, but untested.',
     untestedTodo: 'Test it below, or send the first request.',
     retried: ' is retried with the next request.',
     serving: 'Serving from ',
-    servingRest: (down: readonly string[]) =>
-      down.length === 0 ? '' : `. ${formatList(down)} ${down.length === 1 ? 'is' : 'are'} down.`,
+    servingRest: (absent: readonly Absence[]) => {
+      const down = absent.filter(({ because }) => because === null).map(({ label }) => label);
+      const out = absent.filter(({ because }) => because !== null);
+      return (
+        [
+          ...(down.length === 0
+            ? []
+            : [`${formatList(down)} ${down.length === 1 ? 'is' : 'are'} down`]),
+          ...out.map(({ label, because }) => `${label} is skipped (${because})`),
+        ]
+          .map((clause) => `. ${clause}`)
+          .join('') + (absent.length === 0 ? '' : '.')
+      );
+    },
     starting: ' is starting up.',
     coldStart: ' is next (cold start).',
     waits: (duration: string) => `Requests wait for it, up to ${duration}.`,

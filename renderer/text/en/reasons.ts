@@ -42,7 +42,7 @@ export const reasons = {
 export const predicates = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',
-  circuit_open: 'had its circuit open',
+  circuit_open: 'was skipped (circuit open)',
   zero_spend: 'was skipped because it is paid',
   budget: 'had spent its budget',
   paused: 'was paused',

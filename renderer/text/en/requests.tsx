@@ -80,7 +80,7 @@ export const requests = {
     choosing: 'choosing',
   },
   passed: (name: string, reason: string) => `${name} ${reason}`,
-  after: (passed: readonly string[]) => `after ${passed.join(', ')}`,
+  whyPassed: (passed: readonly string[]) => passed.join('; '),
   tokens: (count: number, estimated: boolean) =>
     `${estimated ? '≈ ' : ''}${counted(count, TOKENS)}`,
   notStreamed: 'not streamed',

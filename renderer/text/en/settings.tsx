@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { counted, formatCount } from '../format.ts';
-import { FAILURES, KEYS } from './nouns.ts';
+import { FAILURES, MACHINES, KEYS } from './nouns.ts';
 
 /** The settings page; the descriptions of settings come from the gateway. */
 export const settings = {
@@ -47,6 +47,7 @@ export const settings = {
   } as Readonly<Record<string, string>>,
   summary: {
     notSetUp: 'not set up',
+    machines: (count: number) => `served by ${counted(count, MACHINES)}`,
     circuit: (failures: number, cooldown: string) =>
       `skip after ${counted(failures, FAILURES)}, retry after ${cooldown}`,
     off: 'switched off',

@@ -41,7 +41,7 @@ export const setup = {
     none: 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.',
     noGpu:
       'No GPU was found, so this machine is not added to Machines. The engine can still serve Local.',
-    gpu: 'A GPU was found: once verified, this machine serves Local automatically.',
+    gpu: 'A GPU was found: this machine serves Local as soon as it is verified.',
   },
   hosted: {
     form: 'Hosted API',

@@ -173,7 +173,7 @@ export const thisMachine = {
     checkFailed: (reason: string) => `The gateway’s check of this machine failed: ${reason}.`,
     checkFailedTodo: 'Its page shows each check.',
     verifying: 'The gateway is checking this machine.',
-    pending: 'Waiting for the gateway to verify it.',
+    pending: 'The gateway verifies it within a minute.',
     serving: 'It is answering requests.',
     ready: 'Verified and waiting for requests.',
   },

@@ -31,6 +31,20 @@ const message = fc.record({
 const messages = fc.array(message, { minLength: 1, maxLength: 12 });
 
 describe('the chain of a prompt', () => {
+  test('is another where what an engine keys its cache by is another', () => {
+    const head = { model: 'm', messages: [user('hi')] };
+    const plain = of(head);
+    expect(common(plain, of({ ...head, cache_salt: 'a' }))).toBe(0);
+    expect(common(of({ ...head, cache_salt: 'b' }), of({ ...head, cache_salt: 'a' }))).toBe(0);
+    expect(common(plain, of({ ...head, reasoning_effort: 'high' }))).toBe(0);
+    expect(common(plain, of({ ...head, cache_prompt: true }))).toBe(2);
+  });
+
+  test('is not there where llama.cpp is asked to read all of it', () => {
+    const body = { model: 'm', cache_prompt: false, messages: [user('hi')] };
+    expect(() => of(body)).toThrow('no chain');
+  });
+
   test('is that of the earlier turn as far as that goes', () => {
     fc.assert(
       fc.property(messages, messages, fc.string(), (before, more, prompt) => {

@@ -47,6 +47,27 @@ test.for([
   expect(tokens({ choices: [], usage })).toEqual(read);
 });
 
+// As llama.cpp answered before its usage told (ggml-org/llama.cpp#15827).
+const USAGE = { prompt_tokens: 237, completion_tokens: 35 };
+const TIMINGS = { cache_n: 236, prompt_n: 1, prompt_ms: 30.958, predicted_n: 35 };
+
+test('the timings of llama.cpp tell what was cached where its usage does not', () => {
+  expect(tokens({ choices: [], usage: USAGE, timings: TIMINGS })).toEqual(counted(237, 35, 236));
+  expect(tokens({ timings: TIMINGS, choices: [], usage: USAGE })).toEqual(counted(237, 35, 236));
+  const told = { ...USAGE, prompt_tokens_details: { cached_tokens: 100 } };
+  expect(tokens({ usage: told, timings: TIMINGS })).toEqual(counted(237, 35, 100));
+  expect(tokens({ usage: USAGE, timings: { ...TIMINGS, cache_n: -1 } })).toEqual(counted(237, 35));
+  expect(tokens({ timings: TIMINGS })).toBeNull();
+});
+
+test('the last event of a stream of llama.cpp tells its cached tokens', () => {
+  const event = { choices: [], usage: USAGE, timings: TIMINGS };
+  const frames = createFramer().push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+  const meter = new UsageMeter(false);
+  if (frames !== null) meter.take(frames);
+  expect(meter.tokens()).toEqual(counted(237, 35, 236));
+});
+
 test('the word in a text is no usage', () => {
   const said = 'say "usage": {"prompt_tokens": 5}';
   expect(tokens({ choices: [{ message: { content: said } }] })).toBeNull();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import {
   type BalancingDeps,
-  type PoolRequest,
+  type LocalPoolRequest,
   localPool,
   shuffled,
 } from '../../../main/gateway/routing/local-pool.ts';
@@ -77,17 +77,23 @@ describe('machines that would have to load the model', () => {
       keepsModel = false,
     }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
   ) {
-    const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel } };
+    const needs = () => ({ vision: false, tools: false });
+    const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
     const deps = {
       circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-      predictions: { at: () => null },
+      predictions: { at: () => null, meanAt: () => null },
       inFlightAt: (id: string) => Number(busy.includes(id)),
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
     const pool = localPool(
       targets,
-      { request, formAt: () => null, config: { local: {} }, chain: null } as unknown as PoolRequest,
+      {
+        request,
+        formAt: () => null,
+        config: { local: {} },
+        chain: null,
+      } as unknown as LocalPoolRequest,
       deps as unknown as BalancingDeps,
     );
     return {
@@ -104,6 +110,29 @@ describe('machines that would have to load the model', () => {
     expect(called([cold, warm], 'qwen').first).toEqual(['warm', 'cold']);
     expect(called([cold, warm], 'gemma').first).toEqual(['cold', 'warm']);
     expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
+  });
+
+  test('come after those that have it in memory under the name that Ollama or Docker lists', () => {
+    const tagged = [
+      machine('cold', { 'qwen:latest': false, 'gemma:latest': true }),
+      machine('none', { llama: true }),
+      machine('warm', { 'docker.io/qwen:latest': true }),
+    ];
+    expect(called(tagged, 'qwen').first).toEqual(['warm', 'cold', 'none']);
+    const [first] = tagged;
+    expect(called(first === undefined ? [] : [first], 'qwen', { busy: ['cold'] }).first).toEqual(
+      [],
+    );
+  });
+
+  test('come after those with a model in memory where nobody has the one that was asked for', () => {
+    const idle = machine('idle', { qwen: false });
+    for (const targets of [
+      [idle, warm],
+      [warm, idle],
+    ])
+      expect(called(targets, 'gpt-4o').first).toEqual(['warm', 'idle']);
+    expect(called([idle, warm], 'gpt-4o', { busy: ['warm'] }).first[0]).toBe('warm');
   });
 
   test('are not called while a request runs there, unless nothing else is left', () => {

@@ -26,6 +26,10 @@ function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: numb
             latestMs: predictedTtft,
             prefillMs: msPerByte * newBytes,
           },
+    mean:
+      predictedTtft === undefined
+        ? null
+        : { promptBytes: newBytes, ttftMs: predictedTtft, samples: 20 },
     ewmaTtft: null,
     newBytes,
     inFlight: 0,
@@ -35,18 +39,30 @@ function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: numb
   };
 }
 
-const choose = (standings: readonly Standing[], meanTtft: number | null = 200) =>
-  cheapestFirst(standings.map(memberOf), meanTtft).map(({ provider }) => Number(provider));
+const choose = (standings: readonly Standing[]) =>
+  cheapestFirst(standings.map(memberOf)).map(({ provider }) => Number(provider));
 
 const ttft = fc.integer({ min: 1, max: 60_000 });
 const load = fc.nat(50);
 
 describe('the choice of a machine', () => {
   test('has each machine once', () => {
-    const standing = fc.record({ ewmaTtft: fc.option(ttft), inFlight: load, isHome: fc.boolean() });
+    const mean = fc.option(
+      fc.record({
+        promptBytes: fc.nat(100_000),
+        ttftMs: fc.nat(60_000),
+        samples: fc.integer({ min: 1, max: 33 }),
+      }),
+    );
+    const standing = fc.record({
+      mean,
+      ewmaTtft: fc.option(ttft),
+      inFlight: load,
+      isHome: fc.boolean(),
+    });
     fc.assert(
-      fc.property(fc.array(standing, { maxLength: 12 }), fc.option(ttft), (given, meanTtft) => {
-        const all = choose(given, meanTtft).toSorted((a, b) => a - b);
+      fc.property(fc.array(standing, { maxLength: 12 }), (given) => {
+        const all = choose(given).toSorted((a, b) => a - b);
         expect(all).toEqual(given.map((_, id) => id));
       }),
     );
@@ -78,8 +94,57 @@ describe('the choice of a machine', () => {
   });
 
   test('keeps a conversation where its cache is while nothing is known of the machines', () => {
-    expect(choose([{}, { newBytes: 100, isHome: true }], null)).toEqual([1, 0]);
-    expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }], null)).toEqual([1, 0]);
+    expect(choose([{}, { newBytes: 100, isHome: true }])).toEqual([1, 0]);
+    expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }])).toEqual([1, 0]);
+  });
+
+  test('keeps a conversation after a few turns although its own machine has taken longer so far', () => {
+    const quick = {
+      mean: { promptBytes: 6000, ttftMs: 900, samples: 7 },
+      ewmaTtft: 900,
+      newBytes: 14_000,
+    };
+    const own = {
+      mean: { promptBytes: 13_000, ttftMs: 3000, samples: 3 },
+      ewmaTtft: 3000,
+      newBytes: 900,
+      isHome: true,
+    };
+    expect(choose([quick, own])).toEqual([1, 0]);
+    expect(choose([quick, { ...own, inFlight: 1 }])).toEqual([1, 0]);
+    const isKnown = { ...quick, predictedTtft: 2500, msPerByte: 0.15 };
+    expect(choose([isKnown, { ...own, inFlight: 1 }])).toEqual([1, 0]);
+  });
+
+  test('holds most of a long time for reading while no rate is known, and the rest for load', () => {
+    // 100 ms of overhead, and 1 ms for each byte.
+    const mean = { promptBytes: 1000, ttftMs: 1100, samples: 10 };
+    const cold = { mean, newBytes: 1000 };
+    const warm = { mean, newBytes: 120, isHome: true };
+    expect(choose([cold, { ...warm, inFlight: 4 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 5 }])).toEqual([0, 1]);
+  });
+
+  test('holds half of a short time for overhead, so that short prompts are spread by load', () => {
+    const mean = { promptBytes: 400, ttftMs: 60, samples: 10 };
+    const cold = { mean, newBytes: 400 };
+    const warm = { mean, newBytes: 0, isHome: true };
+    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 3 }])).toEqual([0, 1]);
+  });
+
+  test('holds machines that answer at once for equal, whichever was asked', () => {
+    const asked = { mean: { promptBytes: 8000, ttftMs: 0, samples: 10 }, conversations: 1 };
+    const again = { mean: { promptBytes: 8000, ttftMs: 1, samples: 10 }, conversations: 2 };
+    expect(choose([again, asked, {}])).toEqual([2, 1, 0]);
+  });
+
+  test('gives one slow answer little weight, and twenty all of theirs', () => {
+    const usual = { predictedTtft: 200, inFlight: 1 };
+    const slow = { mean: { promptBytes: 1000, ttftMs: 1000, samples: 1 } };
+    expect(choose([usual, slow])).toEqual([1, 0]);
+    const isLevel = { predictedTtft: 1000, mean: { ...slow.mean, samples: 20 } };
+    expect(choose([usual, isLevel])).toEqual([0, 1]);
   });
 
   test('leaves the machine with the cache exactly when another one is quicker', () => {
@@ -90,7 +155,10 @@ describe('the choice of a machine', () => {
   });
 
   test('believes no prediction from short prompts of a long one', () => {
-    const taughtByShort = { predictedTtft: 300 };
+    const taughtByShort = {
+      predictedTtft: 300,
+      mean: { promptBytes: 400, ttftMs: 300, samples: 20 },
+    };
     expect(
       choose([
         { ...taughtByShort, newBytes: 200_000 },

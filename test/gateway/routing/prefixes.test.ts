@@ -117,6 +117,16 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, next).bytes).toBe(300);
   });
 
+  test('are kept where only a system prompt that many have was not found', () => {
+    const { prefixes } = create();
+    prefixes.read(A, prompt([1, 2]));
+    const other = prompt([1, 9]);
+    const before = prefixes.at(A, other);
+    prefixes.told(A, prefixes.at(A, prompt([7])), told(500));
+    expect(prefixes.told(A, before, told(0))).toBe(0);
+    expect(prefixes.at(A, prompt([1, 2, 3])).bytes).toBe(200);
+  });
+
   test('are kept where the machine has about what was expected', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
@@ -142,6 +152,19 @@ describe('the prefixes that machines have', () => {
         }
       }),
     );
+  });
+
+  test('take no more memory where an app gives each request another session', () => {
+    const { prefixes } = create();
+    const random = chance(6);
+    function play(count: number): number {
+      for (let n = 0; n < count; n += 1) prefixes.read(A, prompt([1, 2], random() * 2 ** 50));
+      collect();
+      return process.memoryUsage().heapUsed;
+    }
+    const some = play(1000);
+    expect(play(200_000) - some).toBeLessThan(2 * 1024 * 1024);
+    expect(prefixes.countAt(A)).toBe(1);
   });
 
   test('take no more memory after a million random prompts than after some', () => {

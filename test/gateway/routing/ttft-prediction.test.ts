@@ -98,7 +98,7 @@ describe('prompts that were all alike', () => {
     const expected = { ttftMs: 70, earliestMs: 70, latestMs: 70, prefillMs: 0 };
     expect(predicted(empty, 0)).toEqual(expected);
     // Nothing is known of longer ones.
-    expect(predicted(empty, 1000)).toEqual({ ...expected, latestMs: Infinity });
+    expect(predicted(empty, 5000)).toEqual({ ...expected, latestMs: Infinity });
   });
 
   test('and times that were not, tell no rate that a long prompt would bear out', () => {

@@ -4,7 +4,7 @@ import type { ModelFacts } from '#shared/models.ts';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
-import { leastTokens } from '../../../main/gateway/protocols/least-tokens.ts';
+import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { type CutPrompt, createWindows } from '../../../main/gateway/routing/windows.ts';
 import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -47,7 +47,7 @@ function windowsAfter(...told: readonly (readonly [text: string, tokens: number]
 describe('the fewest tokens of a prompt', () => {
   const least = (body: object) => {
     const { bytes, members } = requestOf({ model: 'm', messages: [{ role: 'user' }], ...body });
-    return leastTokens(bytes, members);
+    return lengthOf(bytes, members).leastTokens;
   };
 
   test('are nine tenths of its words, in texts and in parts, whatever parts them', () => {
@@ -67,6 +67,16 @@ describe('the fewest tokens of a prompt', () => {
     const messages = [message, { role: 'assistant', content: null, tool_calls: [call] }];
     const schema = { type: 'json_schema', json_schema: { description: words(500) } };
     expect(least({ messages, response_format: schema, tools: [{ x: words(500) }] })).toBe(9);
+  });
+
+  test('leave out the thoughts that an earlier answer begins with', () => {
+    const content = `<think>${words(500)}</think>${words(100)}`;
+    const messages = [{ role: 'assistant', content }];
+    expect(least({ messages })).toBe(90);
+    const inGo = JSON.stringify({ messages }).replaceAll('<', '\\u003c').replaceAll('>', '\\u003e');
+    const request = parseChatRequest(Buffer.from(inGo));
+    if (isBadRequest(request)) throw new Error(request.message);
+    expect(lengthOf(request.bytes, request.members).leastTokens).toBe(90);
   });
 
   test('are never more than the words that are there, in whatever JSON', () => {
@@ -112,10 +122,10 @@ describe('a prompt', () => {
     expect(windows.exceeds(targetOf(), vectors)).toBe(false);
   });
 
-  test('of a language without blanks is judged once its tokens for each byte are learnt', () => {
+  test('of a language without blanks is judged once its tokens for each letter are learnt', () => {
     const { windows, tell } = windowsAfter();
     const text = (chars: number) => '語'.repeat(chars);
-    const exceeds = () => windows.exceeds(targetOf(), saying(text(3500)));
+    const exceeds = () => windows.exceeds(targetOf(), saying(text(7000)));
     for (const chars of [400, 500, 600, 700]) tell(text(chars), chars);
     expect(exceeds()).toBe(false);
     tell(text(800), 800);
@@ -125,8 +135,52 @@ describe('a prompt', () => {
 
   test('is not judged by a rate that differs from prompt to prompt', () => {
     const { windows, tell } = windowsAfter();
-    for (let n = 0; n < 20; n += 1) tell('x'.repeat(2000), n % 2 === 0 ? 200 : 1200);
-    expect(windows.exceeds(targetOf(), saying('x'.repeat(6000)))).toBe(false);
+    for (let n = 0; n < 20; n += 1) tell('xy'.repeat(1000), n % 2 === 0 ? 200 : 1200);
+    expect(windows.exceeds(targetOf(), saying('xy'.repeat(9000)))).toBe(false);
+  });
+
+  test.each([
+    ['words of other letters', 'नमस्ते '.repeat(1500)],
+    ['long words, where figures came before', 'internationalization'.repeat(400)],
+    ['lines of one sign', '-'.repeat(40_000)],
+    ['indents', `${' '.repeat(400)}end\n`.repeat(100)],
+    [
+      'a film',
+      [{ type: 'video_url', video_url: { url: `data:video/mp4;base64,${'Ab9/'.repeat(10_000)}` } }],
+    ],
+    [
+      'a file',
+      [
+        {
+          type: 'file',
+          file: { file_data: `data:application/pdf;base64,${'Ab9/'.repeat(10_000)}` },
+        },
+      ],
+    ],
+  ])('of %s is not judged by what others had', (_, content) => {
+    const { windows, tell } = windowsAfter();
+    // Qwen has a token for each figure.
+    for (let n = 0; n < 20; n += 1) tell(`${n % 10}123456789`.repeat(200), 2200);
+    expect(windows.exceeds(targetOf(), saying(content))).toBe(false);
+  });
+
+  test('with tools that a template leaves out is not judged by prompts without', () => {
+    const { windows, tell } = windowsAfter();
+    for (let n = 0; n < 20; n += 1) tell('some words of prose '.repeat(100), 400);
+    const tools = [{ type: 'function', function: { name: 'f', description: words(9000) } }];
+    const request = saying('hi', { tools, tool_choice: 'none' });
+    expect(windows.exceeds(targetOf(), request)).toBe(false);
+  });
+
+  test('is read once, however many machines there are', () => {
+    const { windows } = windowsAfter();
+    const request = saying(words(3000));
+    const target = targetOf({ context_length: 4096 });
+    expect(windows.exceeds(target, request)).toBe(false);
+    // Nobody looks at it again.
+    request.bytes.fill(' ');
+    for (let n = 0; n < 100; n += 1)
+      expect(windows.exceeds(targetOf({ context_length: 2048 }), request)).toBe(true);
   });
 });
 
@@ -156,6 +210,12 @@ describe('an engine that cuts prompts without a word', () => {
   test('is not suspected where it leaves out of its reports what it had in its cache', () => {
     const { tell } = windowsAfter();
     expect([tell(words(9000), 1, null), tell(words(9000), 1, null)]).toEqual([null, null]);
+    expect(tell(words(9000), 9010, null)).toBeNull();
+    expect([tell(words(9500), 600, null), tell(words(10_000), 605, null)]).toEqual([null, null]);
+    expect([tell(words(14_000), 5000, null), tell(words(19_000), 5000, null)]).toEqual([
+      'once',
+      'once',
+    ]);
   });
 
   test('is believed again when it says another window, when it reads more, and after an hour', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { menuTemplate } from '../../main/desktop/menus.ts';
-import { describeServing, foldFacts, recentProblem } from '../../main/desktop/serving-summary.ts';
+import { describeServing, foldFacts, recentProblem } from '../../main/desktop/tray-state.ts';
 import { createFakeHost, factsOf, type Scene, snapshotOf } from './fixtures.ts';
 import { startDesktop } from './harness.ts';
 
