@@ -17,7 +17,7 @@ export const keyLimits = z.strictObject({
 export type KeyLimitValues = Readonly<z.infer<typeof keyLimits>>;
 
 /** Fits into a URL path, and differs from the names that keys of API_KEYS get. */
-export const KEY_NAME = /^[A-Za-z0-9][\w.@-]{0,63}$/;
+export const KEY_NAME = /^(?!key \d+$)[A-Za-z0-9](?:[\w.@ -]{0,62}[\w.@-])?$/;
 
 const storedKeySchema = z.object({
   name: z.string().regex(KEY_NAME),

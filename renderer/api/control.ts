@@ -1,9 +1,9 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
-import { type Caller, type Client, jsonBody, partOf, type Refusal } from './client.ts';
+import { type Answer, type Caller, type Client, jsonBody, partOf, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
 export interface ModelSource {
@@ -22,6 +22,13 @@ export function createControl(
 ) {
   let saves = 0;
   const show = (view: SettingsView): void => onSettings({ kind: 'read', view });
+  function saved(answer: Answer<SettingsView>): Refusal | null {
+    if (!answer.ok) return answer.refusal;
+    saves += 1;
+    show(answer.value);
+    return null;
+  }
+
   return {
     keys: createKeys({ call, act }),
     sharing: createSharing({ call }),
@@ -29,6 +36,11 @@ export function createControl(
       act(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
     setTraffic: (on: boolean) => act('/api/v1/demo/traffic', jsonBody('PUT', { on })),
     resetCircuit: (id: UpstreamId) => act(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
+    /** Two hosted upstreams change places, with their keys. */
+    swapUpstreams: async (id: HostedId, other: HostedId): Promise<Refusal | null> =>
+      saved(
+        await call<SettingsView>(`/api/v1/upstreams/${id}/swap`, jsonBody('POST', { with: other })),
+      ),
     warmUp: () => act('/api/v1/warmup', { method: 'POST' }),
     /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
     testUpstream: (id: UpstreamId) =>
@@ -58,13 +70,8 @@ export function createControl(
       else onSettings({ kind: 'unreadable', message: answer.refusal.message });
     },
     /** Makes all changes of the tree or none. */
-    saveSettings: async (tree: object): Promise<Refusal | null> => {
-      const answer = await call<SettingsView>('/api/v1/settings', jsonBody('PATCH', tree));
-      if (!answer.ok) return answer.refusal;
-      saves += 1;
-      show(answer.value);
-      return null;
-    },
+    saveSettings: async (tree: object): Promise<Refusal | null> =>
+      saved(await call<SettingsView>('/api/v1/settings', jsonBody('PATCH', tree))),
   };
 }
 

@@ -213,7 +213,7 @@ test.each([
   '',
   '{}',
   '[]',
-  '{"version":1,"keys":[{"name":"a b"}]}',
+  '{"version":1,"keys":[{"name":"a/b"}]}',
   '{"version":2,"keys":[]}',
 ])('a file of keys that holds %j refuses the start instead of opening the gateway', (text) => {
   const directory = temporaryDirectory();

@@ -152,9 +152,10 @@ describe('the settings', () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');
     const timeout = section(page, 'Your GPUs (Local)').getByLabel('First-token timeout');
+    await section(page, 'Your GPUs (Local)').getByText('More').click();
     await timeout.fill('soon');
     await timeout.press('Enter');
-    await page.getByText("'local.timeoutMs' must be a whole number").waitFor();
+    await page.getByText('“First-token timeout” must be a whole number').waitFor();
     expect(await timeout.getAttribute('aria-invalid')).toBe('true');
     expect(await timeout.evaluate((it) => it === document.activeElement)).toBe(true);
     const note = page.locator(`[id="${await timeout.getAttribute('aria-describedby')}"]`);
@@ -196,9 +197,10 @@ describe('the settings', () => {
       await section(page, name).waitFor();
     }
     const form = section(page, 'On-demand GPU');
+    await form.getByText('More').click();
     await form.getByLabel('First-token timeout').fill('0');
     await form.getByRole('button', { name: 'Save' }).click();
-    await page.getByText("'ondemand.timeoutMs' must be").waitFor();
+    await page.getByText('“First-token timeout” must be').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 });

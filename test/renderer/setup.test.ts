@@ -29,10 +29,10 @@ test('every preset has an address or an example of one, and a service says where
   expect(new Set(PRESETS.map(({ name }) => name)).size).toBe(PRESETS.length);
 });
 
-test('an upstream is named after its service, and one of one’s own after its machine', () => {
+test('an upstream is named after its service, and one of one’s own after its address', () => {
   const [service, program] = [PRESETS[0], PRESETS.find(({ baseUrl }) => baseUrl === null)];
   expect(service && labelFor(service, '')).toBe('OpenAI');
-  expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower');
+  expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower:11434');
 });
 
 describe('the words of a test', () => {

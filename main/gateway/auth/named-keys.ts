@@ -146,7 +146,7 @@ const refused = (error: GatewayError): Refused => ({ kind: 'refused', error });
 const BAD_NAME = refused(
   invalidParam(
     'name',
-    'must be 1 to 64 letters, digits, dots, dashes, underscores or @, and begin with a letter or a digit',
+    'must be 1 to 64 letters, digits, spaces, dots, dashes, underscores or @, begin with a letter or a digit, and not end with a space',
   ),
 );
 

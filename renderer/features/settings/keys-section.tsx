@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
 import { formatMoment } from '../../text/format.ts';
+import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
@@ -28,7 +29,7 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
 
   const add = async (name: string): Promise<boolean> => {
     const answer = await keys.add(name);
-    setError(answer.ok ? null : answer.refusal.message);
+    setError(answer.ok ? null : refusalText(answer.refusal, { name: words.name }));
     if (!answer.ok) return false;
     setAdded(answer.value);
     onChanged();

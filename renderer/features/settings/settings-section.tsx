@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
+import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -11,14 +12,17 @@ import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 import {
   type Drafts,
+  type Draft,
   isDirty,
   patchOf,
   waitsForRestart,
   withDraft,
   withoutSection,
 } from './draft.ts';
+import { arrangedFields, matchingFields } from './field-groups.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
-import type { Section } from './settings-table.ts';
+import type { Field, Section } from './settings-table.ts';
+import { UpstreamPlace } from './upstream-place.tsx';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -29,16 +33,20 @@ interface SettingsSectionProps {
   readonly aimedAt: boolean;
   /** The setting that the address names, by its key; it gets the focus. */
   readonly aimedField: string | null;
+  /** Fields are shown if they match it; empty: all are. */
+  readonly query: string;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
 
 /** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
-  const { section, view, open, aimedAt, aimedField, drafts, onDrafts } = props;
+  const { section, view, open, aimedAt, aimedField, query, drafts, onDrafts } = props;
   const { data, control, actions } = useWindow();
   const title = sectionTitle(section, data.status.upstreams);
   const details = useRef<HTMLDetailsElement>(null);
+  const isSearched = query.trim() !== '';
+  const found = isSearched ? matchingFields(section, title, query) : section.fields;
   const { outcome, save, forget } = useSaving(section, actions.saveSettings);
   const dirty = isDirty(drafts, section);
   // Unused in sections without an upstream.
@@ -58,11 +66,23 @@ export function SettingsSection(props: SettingsSectionProps) {
     if (aimedAt) details.current?.scrollIntoView({ block: 'nearest' });
   }, [open, aimedAt]);
   useEffect(() => {
+    const { current } = details;
+    if (!isSearched || current === null) return undefined;
+    const wasOpen = current.open;
+    current.open = true;
+    return () => void (current.open = wasOpen);
+  }, [isSearched]);
+  useEffect(() => {
     if (aimedField !== null) document.getElementById(`${section.id}.${aimedField}`)?.focus();
   }, [section.id, aimedField]);
 
   return (
-    <details ref={details} className="panel settings-section">
+    <details
+      ref={details}
+      id={`section-${section.id}`}
+      className="panel settings-section"
+      hidden={found.length === 0}
+    >
       <summary>
         <h2>{title}</h2>
         <span className="settings-summary">
@@ -70,7 +90,12 @@ export function SettingsSection(props: SettingsSectionProps) {
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
-      {hosted !== undefined && <ServiceChoice id={hosted} label={title} />}
+      {hosted !== undefined && (
+        <div className="upstream-place">
+          <ServiceChoice id={hosted} label={title} />
+          <UpstreamPlace id={hosted} label={title} {...{ view, drafts }} />
+        </div>
+      )}
       <form
         noValidate
         aria-label={title}
@@ -84,24 +109,15 @@ export function SettingsSection(props: SettingsSectionProps) {
           clear();
         }}
       >
-        <div className="fields">
-          {section.fields.map((field) => {
-            const refused = outcome?.kind === 'refused' && outcome.param === field.path;
-            return (
-              <SettingField
-                key={field.path}
-                field={field}
-                draft={drafts[field.path]}
-                error={refused ? outcome.message : null}
-                disabled={!control}
-                onDraft={(draft) => {
-                  forget();
-                  onDrafts((all) => withDraft(all, field, draft));
-                }}
-              />
-            );
-          })}
-        </div>
+        <SectionFields
+          key={String(isSearched)}
+          {...{ section, found, aimedField, drafts, outcome }}
+          isMoreOpen={isSearched}
+          onDraft={(field, draft) => {
+            forget();
+            onDrafts((all) => withDraft(all, field, draft));
+          }}
+        />
         <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
         {section.upstream !== null && isSetUp && (
           <div className="section-test">
@@ -124,18 +140,85 @@ export function SettingsSection(props: SettingsSectionProps) {
   );
 }
 
+interface SectionFieldsProps {
+  readonly section: Section;
+  readonly found: readonly Field[];
+  readonly aimedField: string | null;
+  readonly isMoreOpen: boolean;
+  readonly drafts: Drafts;
+  readonly outcome: SaveOutcome | null;
+  readonly onDraft: (field: Field, draft: Draft) => void;
+}
+
+/** The essentials, and what few people set behind "More", in groups. */
+function SectionFields(props: SectionFieldsProps) {
+  const { section, found, aimedField, isMoreOpen, drafts, outcome, onDraft } = props;
+  const { control } = useWindow();
+  const details = useRef<HTMLDetailsElement>(null);
+  const { essential, more } = arrangedFields({ ...section, fields: found });
+  const refused = outcome?.kind === 'refused' ? outcome : null;
+  const hasMore = more.length > 0;
+  const moreFields = more.flatMap(({ fields }) => fields);
+  const isAimedAt = moreFields.some(
+    ({ key, path }) => key === aimedField || path === refused?.param,
+  );
+  useLayoutEffect(() => {
+    // Opened before the field gets the focus, and never closed: that is the user's to do.
+    if (hasMore && (isMoreOpen || isAimedAt) && details.current) details.current.open = true;
+  }, [hasMore, isMoreOpen, isAimedAt]);
+  const fieldsOf = (fields: readonly Field[]) => (
+    <div className="fields">
+      {fields.map((field) => (
+        <SettingField
+          key={field.path}
+          field={field}
+          draft={drafts[field.path]}
+          error={
+            refused?.param === field.path
+              ? refusalText(refused, { [field.key]: field.label })
+              : null
+          }
+          disabled={!control}
+          onDraft={(draft) => onDraft(field, draft)}
+        />
+      ))}
+    </div>
+  );
+  return (
+    <>
+      {essential.length > 0 && fieldsOf(essential)}
+      {hasMore && (
+        <details ref={details} className="more-fields">
+          <summary>
+            {t.settings.more}
+            <span className="quiet">
+              {more.map(({ name }) => t.settings.groups[name]).join(' · ')}
+            </span>
+          </summary>
+          {more.map(({ name, fields }) => (
+            <section key={name} aria-label={t.settings.groups[name]}>
+              <h3>{t.settings.groups[name]}</h3>
+              {fieldsOf(fields)}
+            </section>
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
+
 /** Sets up an upstream as in the first run: a service, its key, a model from its list, and a test. */
 function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: string }) {
   const { control } = useWindow();
   const [isOpen, setIsOpen] = useState(false);
   return (
-    <p className="service-choice">
+    <>
       <Button disabled={!control} onClick={() => setIsOpen(true)}>
         {t.settings.services}
         <span className="unseen">{t.settings.of(label)}</span>
       </Button>
       {isOpen && <SetupDialog id={id} label={label} onClose={() => setIsOpen(false)} />}
-    </p>
+    </>
   );
 }
 

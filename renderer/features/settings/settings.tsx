@@ -5,9 +5,11 @@ import { Unreadable } from '../../ui/unreadable.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
 import type { Drafts } from './draft.ts';
+import { matchingFields } from './field-groups.ts';
 import { KeysSection } from './keys-section.tsx';
+import { sectionTitle } from './setting-field.tsx';
 import { SettingsSection } from './settings-section.tsx';
-import { sectionsOf } from './settings-table.ts';
+import { type Section, sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
   /** The section named in the address. */
@@ -22,10 +24,11 @@ const words = t.settings;
 
 /** All settings of the gateway and of this machine. */
 export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
-  const { settings, control, frozenAt, actions } = useWindow();
+  const { data, settings, control, frozenAt, actions } = useWindow();
   const { readSettings } = actions;
   /** Counts changes of keys and addresses, which two sections show. */
   const [revision, setRevision] = useState(0);
+  const [query, setQuery] = useState('');
   const onChanged = (): void => {
     setRevision((count) => count + 1);
     void readSettings();
@@ -39,6 +42,12 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   }, [readSettings]);
 
   const sections = settings.kind === 'read' ? sectionsOf(settings.view) : [];
+  const isSearched = query.trim() !== '';
+  const titleHas = (title: string) => title.toLowerCase().includes(query.trim().toLowerCase());
+  const isFound = (section: Section) =>
+    matchingFields(section, sectionTitle(section, data.status.upstreams), query).length > 0;
+  const isNothingFound =
+    isSearched && ![t.sharing.title, t.keys.title].some(titleHas) && !sections.some(isFound);
   const aimedAt = sections.find(({ id }) => id === opened);
   return (
     <>
@@ -46,6 +55,19 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
         <h1>{words.title}</h1>
         <p className="quiet">{words.text}</p>
       </div>
+      {settings.kind === 'read' && (
+        <search>
+          <input
+            type="search"
+            className="settings-search"
+            value={query}
+            placeholder={words.search}
+            aria-label={words.search}
+            onChange={({ target }) => setQuery(target.value)}
+          />
+          <output className="quiet">{isNothingFound && words.nothingFound(query.trim())}</output>
+        </search>
+      )}
       {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
         <Unreadable
@@ -61,7 +83,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
-              {...{ section, drafts, onDrafts }}
+              {...{ section, query, drafts, onDrafts }}
               view={settings.view}
               open={section.id === (aimedAt?.id ?? 'local')}
               aimedAt={section === aimedAt}
@@ -70,12 +92,16 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           ))}
           {control && (
             <>
-              <SharingSection
-                view={settings.view}
-                {...{ revision, onChanged }}
-                aimedAt={opened === 'sharing'}
-              />
-              <KeysSection {...{ revision, onChanged }} />
+              <div hidden={isSearched && !titleHas(t.sharing.title)}>
+                <SharingSection
+                  view={settings.view}
+                  {...{ revision, onChanged }}
+                  aimedAt={opened === 'sharing'}
+                />
+              </div>
+              <div hidden={isSearched && !titleHas(t.keys.title)}>
+                <KeysSection {...{ revision, onChanged }} />
+              </div>
             </>
           )}
         </fieldset>

@@ -2,6 +2,7 @@ import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
+import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
@@ -21,6 +22,16 @@ const TYPING_MS = 350;
 
 const words = t.setup.hosted;
 
+/** As they stand in this form. */
+const FIELD_LABELS = {
+  baseUrl: words.baseUrl,
+  apiKey: words.key,
+  model: t.setup.model,
+  label: words.name,
+  priceInput: words.priceInput,
+  priceOutput: words.priceOutput,
+};
+
 /** The form for a hosted upstream: service, key, and a model from its list. */
 export function HostedForm({ id, onWorks }: HostedFormProps) {
   const { control, actions } = useWindow();
@@ -28,20 +39,35 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
+  const [givenName, setGivenName] = useState('');
+  const [price, setPrice] = useState({ input: '', output: '' });
   const [error, setError] = useState<string | null>(null);
   const test = useTest(id);
   const baseUrl = preset?.baseUrl ?? completeAddress(address);
   const isAsking = baseUrl !== '' && (preset?.key === 'optional' || apiKey !== '');
-  const list = useModels(id, isAsking ? { baseUrl, apiKey } : null, actions);
+  /** How often the list was asked for again. */
+  const [asked, setAsked] = useState(0);
+  const list = useModels(id, isAsking ? { baseUrl, apiKey, asked } : null, actions);
   const chosen = model || onlyIn(list);
 
   const save = async (of: Preset): Promise<void> => {
     test.clear();
-    const label = labelFor(of, baseUrl);
-    const settings = { baseUrl, apiKey: apiKey || null, model: chosen, label };
+    const label = givenName.trim() || labelFor(of, baseUrl);
+    const settings = {
+      baseUrl,
+      apiKey: apiKey || null,
+      model: chosen,
+      label,
+      ...(price.input.trim() !== '' && { priceInput: amountOf(price.input) }),
+      ...(price.output.trim() !== '' && { priceOutput: amountOf(price.output) }),
+    };
     const refusal = await actions.saveSettings({ [id]: settings });
-    setError(refusal?.message ?? null);
+    setError(refusal && refusalText(refusal, FIELD_LABELS));
     if (refusal === null && (await test.run())) onWorks?.();
+  };
+
+  const again = async (): Promise<void> => {
+    if (await test.run()) onWorks?.();
   };
 
   return (
@@ -76,7 +102,18 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
             onAddress={setAddress}
             onKey={setApiKey}
           />
-          {list !== null && <ModelField {...{ list, chosen }} onChoose={setModel} />}
+          <ModelField
+            {...{ list, chosen }}
+            onChoose={setModel}
+            onAgain={() => setAsked(asked + 1)}
+          />
+          <TextField
+            label={words.name}
+            value={givenName}
+            placeholder={labelFor(preset, baseUrl)}
+            onChange={setGivenName}
+          />
+          <PriceFields {...{ preset, price }} onPrice={setPrice} />
           <div className="setup-end">
             <Button
               type="submit"
@@ -91,8 +128,28 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
         </>
       )}
       <TestResult state={test.state} />
+      <TryAgain isOffered={test.hasFailed} onAgain={() => void again()} />
       <ErrorText text={error} />
     </form>
+  );
+}
+
+/** Tests again what is saved, after a failed test. */
+function TryAgain({
+  isOffered,
+  onAgain,
+}: {
+  readonly isOffered: boolean;
+  readonly onAgain: () => void;
+}) {
+  const { control } = useWindow();
+  if (!isOffered) return null;
+  return (
+    <p>
+      <Button disabled={!control} onClick={onAgain}>
+        {t.setup.again}
+      </Button>
+    </p>
   );
 }
 
@@ -141,9 +198,51 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
   );
 }
 
+interface Price {
+  readonly input: string;
+  readonly output: string;
+}
+
+interface PriceFieldsProps {
+  readonly preset: Preset;
+  readonly price: Price;
+  readonly onPrice: (price: Price) => void;
+}
+
+/** What a million tokens cost; without it, nothing is counted as spent. */
+function PriceFields({ preset, price, onPrice }: PriceFieldsProps) {
+  if (!isPaid(preset)) return null;
+  return (
+    <fieldset className="setup-price">
+      <legend>{words.price}</legend>
+      <TextField
+        label={words.priceInput}
+        value={price.input}
+        placeholder="0.15"
+        inputMode="decimal"
+        onChange={(input) => onPrice({ ...price, input })}
+      />
+      <TextField
+        label={words.priceOutput}
+        value={price.output}
+        placeholder="0.60"
+        inputMode="decimal"
+        onChange={(output) => onPrice({ ...price, output })}
+      />
+    </fieldset>
+  );
+}
+
+/** Text that is no number is sent as it is, and the gateway says what is allowed. */
+function amountOf(text: string): number | string {
+  const amount = text.trim().replace(',', '.');
+  return /^\d+(\.\d+)?$/.test(amount) ? Number(amount) : amount;
+}
+
 interface Source {
   readonly baseUrl: string;
   readonly apiKey: string;
+  readonly asked: number;
 }
 
 /** The models at the entered address, read again when the input changes; null while it is incomplete. */
@@ -153,7 +252,8 @@ function useModels(
   { listModels }: Pick<Control, 'listModels'>,
 ): ModelList | null {
   const [list, setList] = useState<{ readonly of: string; readonly is: ModelList } | null>(null);
-  const key = source === null ? null : JSON.stringify([id, source.baseUrl, source.apiKey]);
+  const key =
+    source === null ? null : JSON.stringify([id, source.baseUrl, source.apiKey, source.asked]);
   useEffect(() => {
     if (key === null) return undefined;
     const [, baseUrl, apiKey] = JSON.parse(key) as [string, string, string];
@@ -163,7 +263,7 @@ function useModels(
       if (isOver) return;
       const is: ModelList = answer.ok
         ? { kind: 'listed', models: answer.value }
-        : { kind: 'failed', message: answer.refusal.message };
+        : { kind: 'failed', message: refusalText(answer.refusal, FIELD_LABELS) };
       setList({ of: key, is });
     };
     const timer = setTimeout(() => void ask(), TYPING_MS);
@@ -182,17 +282,21 @@ type ModelList =
   | { readonly kind: 'failed'; readonly message: string };
 
 interface ModelFieldProps {
-  readonly list: ModelList;
+  /** Null: not asked for yet. */
+  readonly list: ModelList | null;
   readonly chosen: string;
   readonly onChoose: (model: string) => void;
+  /** Asks for the list again. */
+  readonly onAgain: () => void;
 }
 
 /** More than one sees at a glance. */
 const SEARCHED_FROM = 20;
 
 /** Chooses a model from the upstream's list; without a list its name is typed. */
-function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   const [query, setQuery] = useState('');
+  if (list === null) return null;
   if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
   if (list.kind === 'listed' && list.models.length > 0) {
     const found = list.models.filter((model) => model.toLowerCase().includes(query.toLowerCase()));
@@ -224,7 +328,12 @@ function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
   }
   return (
     <>
-      <ErrorText text={list.kind === 'failed' ? list.message : null} />
+      {list.kind === 'failed' && (
+        <div className="setup-end">
+          <ErrorText text={list.message} />
+          <Button onClick={onAgain}>{t.setup.again}</Button>
+        </div>
+      )}
       <TextField label={t.setup.model} value={chosen} onChange={onChoose} />
     </>
   );
@@ -266,8 +375,13 @@ function program(name: string, example: string): Preset {
   return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
 }
 
-/** The label of an upstream after its set-up: the service's name, or a machine's host name. */
+/** Whether a price is asked for: engines on another machine of one's own have none. */
+function isPaid({ name, key }: Preset): boolean {
+  return key === 'needed' || name === other;
+}
+
+/** The label of an upstream after its set-up: the service's name, or an address's host and port. */
 export function labelFor({ name, baseUrl }: Preset, address: string): string {
   if (baseUrl !== null) return name;
-  return URL.canParse(address) ? new URL(address).hostname : name;
+  return URL.canParse(address) ? new URL(address).host : name;
 }

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
+import { plainText } from '../../text/refusal-text.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/button.tsx';
@@ -55,6 +56,7 @@ export function useTest(id: UpstreamId) {
   const [state, setState] = useState<TestState | null>(null);
   return {
     state,
+    hasFailed: state?.kind === 'refused' || (state?.kind === 'ended' && !state.result.ok),
     /** Resolves with true if the upstream has answered. */
     run: async (): Promise<boolean> => {
       setState({ kind: 'running' });
@@ -116,5 +118,6 @@ function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
 
 function failedWords({ reason, message }: Extract<UpstreamTest, { ok: false }>): TestWords {
   if (reason === 'starting') return { tone: 'amber', ...words.starting };
-  return { tone: 'red', word: words.failed(reasonText(reason)), detail: message, brief: message };
+  const why = plainText(message);
+  return { tone: 'red', word: words.failed(reasonText(reason)), detail: why, brief: why };
 }

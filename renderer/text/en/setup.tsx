@@ -19,6 +19,7 @@ export const setup = {
   chooseOf: (count: number) => `Choose one of ${formatCount(count)}…`,
   model: 'Model',
   listing: 'Listing its models…',
+  again: 'Try again',
   engine: {
     form: 'Engine address',
     orAnother: 'Or another address',
@@ -47,6 +48,10 @@ export const setup = {
     service: 'Service',
     save: 'Save and test',
     baseUrl: 'Base URL',
+    name: 'Name',
+    price: 'Price of a million tokens (optional)',
+    priceInput: 'Input price',
+    priceOutput: 'Output price',
     key: 'API key',
     optionalKey: 'API key (if required)',
     keysAt: (place: ReactNode) => <>Create one at {place}. </>,

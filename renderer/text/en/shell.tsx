@@ -88,5 +88,7 @@ export const shell = {
     noSession: 'The gateway did not return a session.',
     wrongKey: 'The gateway does not accept this key.',
     status: (status: number) => `The gateway answered ${status}.`,
+    nothingListens: (address: string) => `nothing listens at ${address}`,
+    unknownHost: (host: string) => `no machine is known as ${host}`,
   },
 };

@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
+import { answers, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+
+const MODELS = JSON.stringify({ data: [{ id: 'small' }] });
+
+async function startService(): Promise<Upstream> {
+  const service = await startUpstream();
+  service.script = answers('Hello');
+  service.answerGet = ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end(MODELS);
+  return service;
+}
+
+const section = (page: Page, name: string) =>
+  page
+    .locator('.settings-section')
+    .filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+/** Chooses a service of one's own in the form of the first run. */
+async function fillForm(page: Page, url: string): Promise<void> {
+  await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+  await page.getByLabel('Base URL').fill(url);
+}
+
+async function openSettings(page: Page, at = ''): Promise<void> {
+  await page.evaluate((hash) => void (location.hash = hash), `#/settings${at}`);
+  await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
+}
+
+describe('hosted upstreams', () => {
+  test('move up and down by keys, with what is saved of them, and one is removed after a question', async () => {
+    const service = await startService();
+    const host = await startWindowHost(NO_AGENT);
+    const page = await openPage(host.controlLink());
+    await fillForm(page, service.url);
+    await page.getByLabel('API key').fill('sk-pasted');
+    await page.getByLabel('Name').fill('Mine');
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Works\./).waitFor();
+    await openSettings(page, '/hosted_a');
+    const [mine, hostedB] = [section(page, 'Mine'), section(page, 'Hosted B')];
+    expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
+    await mine.getByRole('button', { name: 'Move down Mine' }).press('Enter');
+    await section(page, 'Hosted A').waitFor();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.parentElement?.id))
+      .toBe('section-hosted_b');
+    expect(await hostedB.count()).toBe(0);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await axeViolations(page)).toEqual([]);
+    }
+    await mine.getByRole('button', { name: 'Test' }).click();
+    await mine.getByText(/Works\./).waitFor();
+    expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
+    await mine.getByLabel('Name').fill('Not saved');
+    expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
+    await mine.getByRole('button', { name: 'Discard' }).click();
+    await mine.getByRole('button', { name: 'Remove… Mine' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove Mine?' });
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await mine.getByRole('button', { name: 'Remove… Mine' }).click();
+    await dialog.getByRole('button', { name: 'Remove Mine' }).click();
+    await hostedB.getByText('not set up').waitFor();
+    expect(await hostedB.getByRole('button', { name: /Remove…/ }).count()).toBe(0);
+  });
+
+  test('that the environment sets up cannot be moved, and the page names the variable', async () => {
+    const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_HOSTED_B_BASE_URL: REFUSED_URL });
+    const page = await openPage(host.controlLink());
+    await openSettings(page, '/hosted_b');
+    const hosted = section(page, 'Hosted B');
+    await hosted.getByText('Set by SWITCHYARD_HOSTED_B_BASE_URL, so it cannot').waitFor();
+    for (const name of ['Move up', 'Move down', 'Remove…'])
+      expect(await hosted.getByRole('button', { name }).isDisabled()).toBe(true);
+  });
+});
+
+describe('the form of a hosted upstream', () => {
+  test('names it by host and port, and saves a price', async () => {
+    const service = await startService();
+    const host = await startWindowHost(NO_AGENT);
+    const page = await openPage(host.controlLink());
+    await fillForm(page, service.url);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    const { host: name } = new URL(service.url);
+    await page.getByRole('heading', { name: `Serving from ${name}` }).waitFor();
+    await openSettings(page, '/hosted_a');
+    await section(page, name)
+      .getByRole('button', { name: /^Choose a service…/ })
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    await dialog.getByLabel('Base URL').fill(service.url);
+    await dialog.getByLabel('Output price').fill('a lot');
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await dialog.getByText(/“Output price” must be/).waitFor();
+    await dialog.getByLabel('Output price').fill('0,60');
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await dialog.getByText(/Works\./).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await expect
+      .poll(() => section(page, name).getByLabel('Output price').inputValue())
+      .toBe('0.6');
+  });
+
+  test('says in its own words what is wrong, and tries again', async () => {
+    const service = await startService();
+    await service.close();
+    const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+    await fillForm(page, 'ftp://nowhere');
+    await page.getByText(/“Base URL” must be an http/).waitFor();
+    await page.getByLabel('Base URL').fill(service.url);
+    await page.getByText(`nothing listens at ${new URL(service.url).host}`).waitFor();
+    await service.reopen();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('combobox', { name: 'Model' }).waitFor();
+    await service.close();
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Failed: unreachable/).waitFor();
+    await service.reopen();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText(/Works\./).waitFor();
+    expect(await page.getByText("'baseUrl'").count()).toBe(0);
+  });
+});
+
+test('the search of settings shows what matches, behind "More" too, and everything again', async () => {
+  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  await openSettings(page);
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  const shown = () => page.locator('.field:visible > label').allInnerTexts();
+  await search.fill('monthly budget');
+  await expect.poll(shown).toEqual(Array.from({ length: 4 }, () => 'Monthly budget'));
+  await search.fill('hosted_b timeout');
+  await expect.poll(shown).toEqual(['First-token timeout']);
+  await search.fill('SWITCHYARD_HOSTED_C_MODELS');
+  await expect.poll(shown).toEqual(['Other models']);
+  expect(await axeViolations(page)).toEqual([]);
+  await search.fill('no such thing');
+  await page.getByText('No setting matches “no such thing”.').waitFor();
+  expect(await shown()).toEqual([]);
+  await search.fill('');
+  await expect.poll(shown).toEqual(['Engine address']);
+});
