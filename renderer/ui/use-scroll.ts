@@ -11,6 +11,8 @@ export function useScroll(page: string): void {
   /** By entry of the browser's history. */
   const left = useRef(new Map<number, number>());
   const entry = useRef(0);
+  /** The entry whose page is shown: between `popstate` and `hashchange` still the one that is left. */
+  const displayed = useRef(0);
   const last = useRef(0);
   const shown = useRef(page);
 
@@ -21,9 +23,12 @@ export function useScroll(page: string): void {
     entry.current = known ?? 0;
     if (known === null) history.replaceState({ [KEY]: 0 }, '');
     last.current = entry.current;
+    displayed.current = entry.current;
     const positions = left.current;
-    const note = () => positions.set(entry.current, scrollY);
+    const note = () => positions.set(displayed.current, scrollY);
     const move = ({ state }: PopStateEvent) => {
+      // The event of the last scroll may be yet to come.
+      note();
       const number = numberOf(state);
       entry.current = number ?? last.current + 1;
       last.current = Math.max(last.current, entry.current);
@@ -32,12 +37,15 @@ export function useScroll(page: string): void {
         history.replaceState({ [KEY]: entry.current }, '');
       }
     };
+    const arrive = () => void (displayed.current = entry.current);
     // Before the page changes, which may shorten it and so move it.
     addEventListener('scroll', note, { passive: true });
     addEventListener('popstate', move, { capture: true });
+    addEventListener('hashchange', arrive, { capture: true });
     return () => {
       removeEventListener('scroll', note);
       removeEventListener('popstate', move, { capture: true });
+      removeEventListener('hashchange', arrive, { capture: true });
     };
   }, []);
 

@@ -185,7 +185,7 @@ test('a machine has its name in the list, the filter, the details and the report
   const page = await openPage(host.controlLink());
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
-  await page.getByText('after Local · tower timed out').waitFor();
+  await page.getByText('Local · tower timed out').waitFor();
   await page.getByText('Local · den (bbbb1111)', { exact: true }).waitFor();
 
   const machines = page.getByLabel('Machine', { exact: true });

@@ -135,13 +135,13 @@ export function createUsageQueries(db: Database) {
     asked.add(names);
   });
 
-  const rename = db.prepare('UPDATE usage SET upstream = ? WHERE upstream = ?');
+  const move = db.prepare('UPDATE usage SET upstream = ? WHERE upstream = ?');
   const swap = db.transaction((a: string, b: string) => {
     // No upstream has this name: each row keeps a key of its own on the way.
     const aside = `${a} was`;
-    rename.run(aside, a);
-    rename.run(a, b);
-    rename.run(b, aside);
+    move.run(aside, a);
+    move.run(a, b);
+    move.run(b, aside);
   });
 
   const prune = db.transaction((nowMs: number) => {
