@@ -30,7 +30,7 @@ test('an upstream broken in the window is left by the next request', async () =>
   await expect.poll(answered).toBe(true);
   expect(await answered()).toBe(true);
   await page
-    .getByText(/after Local unreachable/)
+    .getByText(/Local was unreachable/)
     .first()
     .waitFor();
   await control.selectOption('none');
@@ -54,7 +54,7 @@ test.each(['light', 'dark'] as const)(
     await ask(demo, false);
     const page = await openPage(demo.link, { colorScheme: scheme });
     await page
-      .getByText(/after Local unreachable/)
+      .getByText(/Local was unreachable/)
       .first()
       .waitFor();
     expect(await axeViolations(page)).toEqual([]);
