@@ -137,6 +137,7 @@ function toRequest(
 ): ChatRequest {
   const { choices, isAssemblable, followsToolResult } = endpoint.asks(bytes, members);
   const format = endpoint.answer.stream;
+  let needs: ModelNeeds | null = null;
   return {
     endpoint,
     contentType: 'application/json',
@@ -148,7 +149,7 @@ function toRequest(
     choices,
     isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
     followsToolResult,
-    needs: () => needsOf(bytes, members),
+    needs: () => (needs ??= needsOf(bytes, members)),
   };
 }
 

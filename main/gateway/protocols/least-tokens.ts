@@ -27,7 +27,7 @@ const PROMPTS: ReadonlySet<string> = new Set([
 /** Names of the text in them. */
 const TEXTS: readonly Buffer[] = ['content', 'text', 'output'].map((name) => Buffer.from(name));
 
-/** A margin, for what nobody thought of. */
+/** A margin for texts and templates that were not foreseen. */
 const SHARE = 0.9;
 
 /** The body stays the same, and is asked about for each machine. */
@@ -36,19 +36,16 @@ const known = new WeakMap<Buffer, PromptLength>();
 export function lengthOf(bytes: Buffer, members: readonly Member[]): PromptLength {
   const before = known.get(bytes);
   if (before !== undefined) return before;
-  let [words, usualTokens] = [0, 0];
+  let [words, sixths] = [0, 0];
   for (const member of members) {
     // A list of prompts is several of them.
     const isList = member.key === 'prompt' && member.last !== null;
     if (!PROMPTS.has(member.key) || isList) continue;
     const found = textsIn(bytes, member);
     words += found.words;
-    usualTokens += found.usualTokens;
+    sixths += found.sixths;
   }
-  const length = {
-    leastTokens: Math.floor(SHARE * words),
-    usualTokens: Math.floor(usualTokens),
-  };
+  const length = { leastTokens: Math.floor(SHARE * words), usualTokens: Math.floor(sixths / 6) };
   known.set(bytes, length);
   return length;
 }
@@ -65,51 +62,46 @@ const UNICODE = 0x75;
 const UNICODE_DIGITS = 4;
 
 /**
- * Tokens for each character: English has one for 4.5 with the largest vocabularies, languages of other letters more.
- * Chinese, Japanese and Korean, whose letters begin with these bytes, have one for two at the most.
+ * Sixths of a token for the character that begins with a byte: English has a token for 4.5 characters with the largest
+ * vocabularies, languages of other letters more. Chinese, Japanese and Korean, whose letters begin with the bytes from
+ * 0xe3 to 0xed, have one for two at the most. The later bytes of a letter, from 0x80 to 0xbf, begin none.
  */
-const USUAL = 1 / 6;
-const USUAL_OF_HAN = 1 / 3;
-const FIRST_HAN = 0xe3;
-const LAST_HAN = 0xed;
-/** The later bytes of a letter. */
-const isWithin = (byte: number) => byte >= 0x80 && byte < 0xc0;
+const SIXTHS = new Uint8Array(256).fill(1).fill(0, 0x80, 0xc0).fill(2, 0xe3, 0xee);
 
 interface Texts {
   readonly words: number;
-  readonly usualTokens: number;
+  readonly sixths: number;
 }
 
 /** The texts in a value. */
 function textsIn(bytes: Buffer, { start, end }: Span): Texts {
-  let [words, usualTokens] = [0, 0];
+  let [words, sixths] = [0, 0];
   // The value itself may be a text.
   let isText = true;
-  let at = start;
-  while (at < end) {
-    const quote = bytes.indexOf(QUOTE, at);
-    if (quote === -1 || quote >= end) break;
-    const told = textAt(bytes, quote + 1, end);
-    const next = pastBlanks(bytes, told.end + 1, end);
-    if (bytes[next] === COLON) isText = isNameOfText(bytes, quote + 1, told.end);
+  let quote = bytes.indexOf(QUOTE, start);
+  while (quote !== -1 && quote < end) {
+    const from = quote + 1;
+    const to = endOfText(bytes, from, end);
+    if (bytes[pastBlanks(bytes, to + 1, end)] === COLON) isText = isNameOfText(bytes, from, to);
     else if (isText) {
+      const told = countedIn(bytes, pastThoughts(bytes, from, to), to);
       words += told.words;
-      usualTokens += told.usualTokens;
+      sixths += told.sixths;
     }
-    at = told.end + 1;
+    quote = bytes.indexOf(QUOTE, to + 1);
   }
-  return { words, usualTokens };
+  return { words, sixths };
 }
 
 function isNameOfText(bytes: Buffer, from: number, to: number): boolean {
   return TEXTS.some((name) => name.length === to - from && name.equals(bytes.subarray(from, to)));
 }
 
-function textAt(bytes: Buffer, from: number, limit: number): Texts & { readonly end: number } {
-  const end = endOfText(bytes, from, limit);
-  let [words, usualTokens] = [0, 0];
+/** A pass over megabytes: what it does for each byte is what it costs. */
+function countedIn(bytes: Buffer, from: number, to: number): Texts {
+  let [words, sixths] = [0, 0];
   let before = BLANK;
-  for (let at = pastThoughts(bytes, from, end); at < end; at += 1) {
+  for (let at = from; at < to; at += 1) {
     let byte = bytes[at] ?? BLANK;
     if (byte === BACKSLASH) {
       at += 1;
@@ -117,19 +109,26 @@ function textAt(bytes: Buffer, from: number, limit: number): Texts & { readonly 
       if (ESCAPED_BLANKS.has(byte)) byte = BLANK;
       else if (byte === UNICODE) at += UNICODE_DIGITS;
     }
-    if (byte !== BLANK && before === BLANK) words += 1;
     // Blanks and lines of one sign are a token however long.
-    if (byte !== before && !isWithin(byte))
-      usualTokens += byte >= FIRST_HAN && byte <= LAST_HAN ? USUAL_OF_HAN : USUAL;
+    if (byte === before) continue;
+    if (before === BLANK) words += 1;
+    sixths += SIXTHS[byte] ?? 0;
     before = byte;
   }
-  return { words, usualTokens, end };
+  return { words, sixths };
 }
 
 function endOfText(bytes: Buffer, from: number, limit: number): number {
-  let at = from;
-  while (at < limit && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return Math.min(at, limit);
+  let at = bytes.indexOf(QUOTE, from);
+  while (at !== -1 && at < limit && isEscaped(bytes, from, at)) at = bytes.indexOf(QUOTE, at + 1);
+  return at === -1 ? limit : Math.min(at, limit);
+}
+
+/** Behind an odd number of backslashes. */
+function isEscaped(bytes: Buffer, from: number, at: number): boolean {
+  let first = at;
+  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
 }
 
 /**

@@ -104,17 +104,17 @@ export class Attempt {
     this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
-    const isLocal = target.upstream === 'local';
     const predicted = (bytes: number) =>
-      isLocal ? deps.predictions.at(permits.own.id, bytes) : null;
+      target.upstream === 'local' ? deps.predictions.at(permits.own.id, bytes) : null;
     this.#prediction = predicted(target.promptBytes);
+    const now = target.prefix === null ? this.#prediction : predicted(newBytesOf(target));
     const ids = heldBy(permits).map(({ id }) => id);
     this.observer = observer.attemptStarted({
       target,
       cause,
       startedAt: sentAt,
       ids,
-      predictedTtftMs: predicted(newBytesOf(target))?.ttftMs ?? null,
+      predictedTtftMs: now?.ttftMs ?? null,
       circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
     for (const id of ids) deps.circuits.sent(id);

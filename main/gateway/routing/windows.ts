@@ -158,7 +158,9 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       return taught.size === 0 && bytes.length <= smallest;
     },
     told({ id, model, request, inputTokens }, declared) {
-      if (!isMeasurable(request) || inputTokens === 0) return null;
+      // Most requests: too short to have been cut, or to tell a rate.
+      const isShort = request.bytes.length < MIN_BYTES && inputTokens < MIN_WINDOW;
+      if (isShort || inputTokens === 0 || !isMeasurable(request)) return null;
       const lowest = least(model, request);
       const key = keyOf(id, model);
       if (inputTokens >= FAR_BELOW * lowest) {
