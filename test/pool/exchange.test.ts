@@ -156,7 +156,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () =>
     };
     const stateAtB = (id: string) => b.circuits.at(id).breaker.state.kind;
     fail('prv_1');
-    a.stats.entered('prv_1', 'demo-model');
+    a.stats.entered('prv_1');
     const known = async () => {
       await expect.poll(() => stateAtB('prv_1')).toBe('open');
     };

@@ -69,18 +69,15 @@ export function createStats() {
       totals.tokens += used;
     },
     /** An attempt at an upstream or a provider has started. */
-    entered(id: string, model: string) {
-      add(running, id, 1);
-      add(runningModels, modelAt(id, model), 1);
-    },
+    entered: (id: string) => add(running, id, 1),
     /** The attempt has ended, whatever its result. */
-    left(id: string, model: string) {
-      add(running, id, -1);
-      add(runningModels, modelAt(id, model), -1);
-    },
+    left: (id: string) => add(running, id, -1),
+    /** The same of an attempt at a machine of the local pool, by the model that it is sent. */
+    enteredModel: (id: string, model: string) => add(runningModels, modelAt(id, model), 1),
+    leftModel: (id: string, model: string) => add(runningModels, modelAt(id, model), -1),
     /** Running attempts at an upstream or a provider. */
     inFlightAt,
-    /** Whether one of them is for this model. */
+    /** Whether one at a machine is for this model. */
     isRunning: (id: string, model: string) => runningModels.has(modelAt(id, model)),
     /** Running attempts by id, for all upstreams and providers that have any. */
     running: () => running,

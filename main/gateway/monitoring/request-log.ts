@@ -214,7 +214,8 @@ class OpenAttempt implements AttemptObserver {
     row.attemptCount += 1;
     if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
     request.changed();
-    for (const id of start.ids) stats.entered(id, target.model);
+    for (const id of start.ids) stats.entered(id);
+    if (target.provider !== null) stats.enteredModel(target.provider, target.model);
     if (cause === 'hedge') stats.hedged();
   }
 
@@ -250,8 +251,9 @@ class OpenAttempt implements AttemptObserver {
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);
-    for (const id of this.#start.ids) stats.left(id, model);
+    for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
+      stats.leftModel(provider, model);
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
       if (verdict !== 'neutral') routed(provider, verdict);
     }
