@@ -48,9 +48,7 @@ const KINDS: readonly {
 function fileAt(folder: string, name: string, release: Release): ReleaseFile {
   const path = join(folder, name);
   const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
-  const url = name.endsWith('.tgz')
-    ? `https://registry.npmjs.org/${release.name}/-/${name}`
-    : `${release.homepage}/releases/download/v${release.version}/${name}`;
+  const url = `${release.homepage}/releases/download/v${release.version}/${name}`;
   return { name, path, sha256, url };
 }
 
