@@ -84,7 +84,7 @@ const TWO_HOURS_MIN = 120;
 function FreeButtons({ isDisabled, isFreed, onFree }: FreeButtonsProps) {
   const noteId = useId();
   return (
-    <div className="free-actions">
+    <div className="machine-actions free-actions">
       <ControlButton aria-disabled={isDisabled || undefined} onClick={() => onFree(null)}>
         {isFreed ? words.freeAgain : words.free}
       </ControlButton>

@@ -184,7 +184,7 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   };
 
   return (
-    <div className="mode-actions">
+    <div className="machine-actions mode-actions">
       {modeActions(view).map((action) => (
         <ControlButton
           key={action.wish}
