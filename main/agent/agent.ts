@@ -71,7 +71,7 @@ interface AgentSettings {
   readonly rules: OwnerRules;
   /** Whether rules that keep requests away free the memory as well. */
   readonly freeMemory: boolean;
-  /** Models that nobody has used for so long are unloaded; null: never. */
+  /** Models that have been idle for this long are unloaded; null: never. */
   readonly idleUnloadMin: number | null;
   readonly electricity: Pick<AgentEnergy, 'priceKwh' | 'currency'>;
 }

@@ -327,7 +327,7 @@ export const SETTINGS = {
     idleUnloadMin: optional(
       'AGENT_IDLE_UNLOAD_MIN',
       kinds.minutes,
-      'Unload models that nobody has used for so many minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
+      'Unload models after this many idle minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {

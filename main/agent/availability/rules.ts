@@ -60,7 +60,7 @@ interface RuleDefinition<Key extends string, Value> {
   /** The setting's value while the rule is switched off; `holds` is not called then. */
   readonly off: Value;
   readonly senses: keyof Signals;
-  /** Whether somebody else has a use for the memory while it holds. */
+  /** Whether another program has a use for the memory while it holds. */
   readonly frees: boolean;
   holds(value: Value, seen: Observation, past: Past): boolean;
   /** Why the machine is paused, human-readable. */

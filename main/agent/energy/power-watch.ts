@@ -17,7 +17,7 @@ interface PowerWatchDeps {
 const LOOK_MS = 1000;
 /** Readings of the other vendors cost a process or more each. */
 const TELEMETRY_MS = 5000;
-/** nvidia-smi goes on for so long after the last request, because the next one is often near. */
+/** nvidia-smi keeps running for this long after the last request, because the next one is often near. */
 const LINGER_MS = 30_000;
 /** It is not started again so soon after it failed. */
 const RETRY_MS = 600_000;

@@ -18,7 +18,7 @@ export interface ModelControl {
   readonly remedy: string;
   /** Whether a request for a model that is not loaded loads it. */
   readonly loadsOnRequest: boolean;
-  /** Whether it unloads models by itself that nobody has used for some time. */
+  /** Whether it unloads idle models by itself. */
   readonly unloadsIdle: boolean;
 }
 

@@ -11,7 +11,7 @@ interface IdleRule {
 }
 
 /**
- * The models that nobody has used for `limitMs`, at engines that do not unload them by themselves and that load them
+ * The models that have been idle for `limitMs`, at engines that do not unload them by themselves and that load them
  * when they are asked for again.
  */
 export function idleModels(

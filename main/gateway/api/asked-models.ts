@@ -12,7 +12,7 @@ interface Known {
   readonly nameOf: (id: string) => string | null;
 }
 
-/** A longer list to choose from helps nobody. */
+/** A longer list is no help in choosing. */
 const MAX_MODELS = 1000;
 
 /** What apps asked for, by name, with where it went and where it would go by an alias. */

@@ -57,7 +57,7 @@ interface RelayPlan extends FlowPlan {
   readonly meter: UsageMeter;
   /** Called with the number of events sent, and when data last came, in clock ticks. */
   readonly onEvents: (count: number, cameAt: number) => void;
-  /** Called with the last event of a stream in which it has the whole answer; null: nobody wants it. */
+  /** Called with the last event of a stream in which it has the whole answer; null: not wanted. */
   readonly onLast: ((event: Buffer) => void) | null;
   /** Collects the bytes sent; null if the answer could not be resumed. */
   readonly sent: SentBytes | null;

@@ -18,7 +18,7 @@ export interface AttemptTarget {
   /** Empty if the upstream chooses. */
   readonly model: string;
   readonly promptBytes: number;
-  /** What the machine has of the prompt; null if nobody asked. */
+  /** What the machine has of the prompt; null if it was not looked up. */
   readonly prefix: CachedPrefix | null;
   /** Names of the volatile parts of the prompt that it is not sent. */
   readonly fixedParts: readonly string[];

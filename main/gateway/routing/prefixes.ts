@@ -102,7 +102,7 @@ export function createPrefixes(clock: Clock): Prefixes {
       machines.set(id, machine);
       const at = longest(machine, chain);
       const before = machine.get(chain.keys[at] ?? -1);
-      // Behind its last key it goes on; before that, it branches.
+      // A prompt that extends the last key continues the conversation; one that leaves it earlier is a branch.
       const goesOn = before !== undefined && before.keys.at(-1) === chain.keys[at];
       const now = goesOn ? before : begun(id);
       const keys = goesOn ? [...now.keys, ...chain.keys.slice(at + 1)] : chain.keys;

@@ -53,7 +53,7 @@ export interface ChatCall {
   readonly volatileParts: readonly VolatilePart[];
   /** Of the prompt; null if it has none. */
   readonly chain: () => PromptChain | null;
-  /** What the machine that is called has of it; null if nobody asked. */
+  /** What the machine that is called has of it; null if it was not looked up. */
   readonly prefix: CachedPrefix | null;
 }
 

@@ -42,7 +42,8 @@ export function createAskedTally() {
   return {
     add(asked: AskedAt): void {
       const { name, upstream, provider, model, calls } = asked;
-      const key = JSON.stringify([name, upstream, provider, model]);
+      // With its length, because callers choose the name.
+      const key = `${upstream}\n${provider}\n${name.length}\n${name}\n${model}`;
       const before = places.get(key);
       if (before === undefined && places.size >= MAX_PLACES) return;
       places.set(key, { ...asked, calls: calls + (before?.calls ?? 0) });
@@ -66,7 +67,7 @@ export const ASKED_SCHEMA = `CREATE TABLE asked (
      PRIMARY KEY (day, name, upstream, provider, model)
    ) STRICT, WITHOUT ROWID;`;
 
-/** A page of this many helps nobody. */
+/** More names than that are no help on a page. */
 const MAX_NAMES = 200;
 /** Some 5 MB. An app that makes up names fills it in a day, and then the oldest days go. */
 const MAX_ROWS = 50_000;
