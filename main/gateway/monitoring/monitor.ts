@@ -30,7 +30,12 @@ import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
-import { createSightings, type VerificationProof, type SightingsMonitor } from './sightings.ts';
+import {
+  createSightings,
+  type MachineFacts,
+  type SightingsMonitor,
+  type VerificationProof,
+} from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 import { createTraffic } from './traffic.ts';
 
@@ -215,12 +220,7 @@ export function createChecks(
     inFlightAt: (id) => stats.inFlightAt(id),
     pool() {
       const choice = pickLocal();
-      if (choice.kind !== 'tier') return null;
-      const isAdmitted = (target: LocalTarget) => machineExclusion(target, circuits) === null;
-      return choice.targets.filter(isAdmitted).map((target) => {
-        const id = circuitIdOf(target);
-        return { id, health: circuits.at(id).breaker.health, proof: deps.proof(id) };
-      });
+      return choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;
     },
     onChange: () => feed.changed(),
   });
@@ -262,4 +262,17 @@ function createRequestReader(deps: {
       return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };
+}
+
+/** Those that a request may go to, one after the other: the first that answers is all that most looks at a pool need. */
+function* machinesIn(
+  targets: readonly LocalTarget[],
+  circuits: Circuits,
+  proof: ChecksDeps['proof'],
+): Generator<MachineFacts, void> {
+  for (const target of targets) {
+    if (machineExclusion(target, circuits) !== null) continue;
+    const id = circuitIdOf(target);
+    yield { id, health: circuits.at(id).breaker.health, proof: proof(id) };
+  }
 }

@@ -19,7 +19,7 @@ export interface SightingsDeps {
   readonly healthAt: (id: UpstreamId) => HealthRecord;
   readonly inFlightAt: (id: UpstreamId) => number;
   /** The machines that a request may go to, which are verified: no check is due; null if Local is one engine. */
-  readonly pool: () => readonly MachineFacts[] | null;
+  readonly pool: () => Iterable<MachineFacts> | null;
   /** Called when a sighting has changed. */
   readonly onChange: () => void;
 }
@@ -109,11 +109,14 @@ export function createSightings(deps: SightingsDeps) {
     return inFlightAt(id) > 0 || (servedAt > known[id].since && isServing);
   }
 
+  /** Its machines are verified: requests and verifications tell of it. */
+  const isPool = (id: UpstreamId) => id === 'local' && pool() !== null;
+
   async function checkInTurn(id: UpstreamId, isPressing = false): Promise<void> {
     const before = known[id];
     before.cancelTimer();
     const isServing = !isPressing && isAsked(id);
-    const isDue = isOn() && !isServing && !(id === 'local' && pool() !== null);
+    const isDue = isOn() && !isServing && !isPool(id);
     const running = isDue ? checkHealth(id) : null;
     if (running !== null) await noted(id, before, running);
     if (!isWatched || known[id] !== before) return;
@@ -148,7 +151,7 @@ export function createSightings(deps: SightingsDeps) {
     /** Checks what would be checked if a window were open; resolves when all have answered. */
     async look() {
       if (isWatched || !isOn()) return;
-      const due = UPSTREAM_IDS.filter((id) => !isAsked(id) && !(id === 'local' && pool() !== null));
+      const due = UPSTREAM_IDS.filter((id) => !isAsked(id) && !isPool(id));
       const looks = due.flatMap((id) => {
         const running = checkHealth(id);
         return running === null ? [] : [noted(id, known[id], running)];
@@ -202,7 +205,7 @@ type CheckFacts = Pick<CheckState, 'since' | 'last' | 'lastFailedAt' | 'refusal'
 
 /** The pool answers if one of its machines does. */
 function poolSighting(
-  members: readonly MachineFacts[],
+  members: Iterable<MachineFacts>,
   checked: ReadonlyMap<string, CheckState>,
 ): Sighting {
   let found: Sighting = { kind: 'answered', by: 'check' };
