@@ -110,7 +110,10 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const http = createHttpClient(clientEdges(edges));
   const memoryAt = (baseUrl: string) =>
     isOnThisMachine(baseUrl) ? gpuMemory(machine.gpus()) : null;
-  const engine = createFixedEngine({ http, clock, memoryAt }, () => gateway.feed.changed());
+  const engine = createFixedEngine(
+    { http, clock, memoryAt },
+    { changed: () => gateway.feed.changed(), isDown: () => gateway.checkNow('local') },
+  );
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };

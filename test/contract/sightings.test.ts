@@ -4,6 +4,8 @@ import type { Sighting } from '#shared/condition.ts';
 
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
+import { postJson } from '../support/http.ts';
+import { controlOf, startMachine, startTier } from '../support/tier.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -158,4 +160,72 @@ test('a list of models does not heal an upstream that fails its completions; a p
   await gateway.set({ hosted_a: { model: 'm' } });
   await gateway.post('upstreams/hosted_a/test');
   expect(seen(gateway, 'hosted_a')).toEqual(ANSWERED);
+});
+
+test('a list of models takes nothing back from a test that failed', async () => {
+  const clock = createManualClock();
+  const up = await startWell(error(500, 'broken'));
+  const gateway = await startControlled(at({ local: up.url }), clock);
+  const reader = await readFeed(gateway.url);
+  await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
+  await gateway.post('upstreams/local/test');
+  const failed = { kind: 'failed', by: 'check', reason: 'http_500' };
+  expect(seen(gateway, 'local')).toEqual(failed);
+  const before = up.gets.length;
+  await expect
+    .poll(() => {
+      clock.advance(PAUSE_MS);
+      return up.gets.length;
+    })
+    .toBeGreaterThan(before + 1);
+  await gateway.status();
+  expect(seen(gateway, 'local')).toEqual(failed);
+  up.script = answers('hello');
+  await gateway.post('upstreams/local/test');
+  expect(seen(gateway, 'local')).toEqual(ANSWERED);
+  reader.leave();
+});
+
+test('an engine that is found busy by a test is passed over for two seconds and then counts as well', async () => {
+  const clock = createManualClock();
+  const up = await startWell(error(503, 'server busy, please try again'));
+  const other = await startWell();
+  const gateway = await startControlled(at({ local: up.url, hosted_a: other.url }), clock);
+  const reader = await readFeed(gateway.url);
+  await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
+  await gateway.post('upstreams/local/test');
+  const local = () => gateway.host.snapshot().judgement.conditions.local.kind;
+  expect(local()).toBe('skipped');
+  expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a' });
+  expect(chatsOf(up)).toBe(1);
+  clock.advance(2001);
+  expect(local()).toBe('closed');
+  reader.leave();
+});
+
+test('an engine that dies while it is idle is seen to be down when its models are next read', async () => {
+  const clock = createManualClock();
+  const up = await startWell();
+  const gateway = await startControlled(at({ local: up.url }), clock);
+  const reader = await readFeed(gateway.url);
+  await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
+  clock.advance(PAUSE_MS / 2);
+  await chat(gateway.url);
+  expect(seen(gateway, 'local')).toEqual(SERVED);
+  up.answerGet = ({ res }) => void res.socket?.destroy();
+  // By then it has served within the last 30 s, and is due for no check of its own.
+  clock.advance(PAUSE_MS / 2 + 1);
+  const down = { kind: 'failed', by: 'check', reason: 'unreachable' };
+  await expect.poll(() => seen(gateway, 'local')).toEqual(down);
+  reader.leave();
+});
+
+test('a machine that fails the test of Local counts as failed, as the pool does if it has no other', async () => {
+  const clock = createManualClock();
+  const machine = await startMachine(error(500, 'broken'));
+  const gateway = await startTier([machine], {}, clock);
+  const { control } = controlOf(gateway);
+  clock.advance(1);
+  await postJson(`${gateway.url}/api/v1/upstreams/local/test`, {}, control);
+  expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'check', reason: 'http_500' });
 });

@@ -120,7 +120,9 @@ export async function openArena(seed: number): Promise<FaultArena> {
       const left = gateways.filter((_, at) => !isWell(at));
       if (left.length === 0) return [];
       if (performance.now() > endAt)
-        return left.map(({ name }, at) => `${name} is not well: ${JSON.stringify(pools[at])}`);
+        return left.map(
+          (one) => `${one.name} is not well: ${JSON.stringify(pools[gateways.indexOf(one)])}`,
+        );
       await pause(LOOK_MS);
     }
   }

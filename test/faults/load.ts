@@ -1,4 +1,4 @@
-import { CHAT, HELLO } from '../support/client.ts';
+import { CHAT } from '../support/client.ts';
 import { type HttpAnswer, postJson } from '../support/http.ts';
 import { post } from '../support/registry-load.ts';
 import type { PoolGateway } from './gateways.ts';
@@ -46,6 +46,8 @@ interface LoadDeps {
 }
 
 const HEARTBEAT_LANES = 4;
+/** One of its own each time: the turns of one conversation would all go to one machine. */
+const newConversation = (id: number) => ({ messages: [{ role: 'user', content: `hi ${id}` }] });
 /** So that the load is not what is measured. */
 const BREATH_MS = 15;
 
@@ -157,7 +159,7 @@ export function createLoad(
     const { runs, pid } = at.gateway;
     const mustServe = at.hasServed;
     counts.chats += 1;
-    const answer = await answerOf(postJson(at.gateway.url + CHAT, HELLO));
+    const answer = await answerOf(postJson(at.gateway.url + CHAT, newConversation(counts.chats)));
     if (answer?.status === 200) {
       counts.served += 1;
       // Another machine may be removed before one of these is verified.

@@ -39,28 +39,37 @@ class Spot {
   readonly server: Upstream;
   readonly #clock: HastyClock;
   /** Null: no request, test or check has reached it. */
-  #seen: { readonly mood: Mood; readonly at: number; readonly lasting: Mood } | null = null;
+  #seen: {
+    readonly mood: Mood;
+    readonly at: number;
+    readonly lasting: Mood;
+    readonly byLook: boolean;
+  } | null = null;
   mood: Mood = 'well';
+  /** How often anything but a completion was asked for. */
+  looks = 0;
 
   constructor(id: UpstreamId, server: Upstream, clock: HastyClock) {
     this.id = id;
     this.server = server;
     this.#clock = clock;
     server.script = (call) => {
-      this.#see(this.mood);
+      this.#see(this.mood, false);
       return SCRIPTS[this.mood](call);
     };
     server.answerGet = ({ res }) => {
+      this.looks += 1;
       if (this.mood === 'dead') {
-        this.#see('dead');
+        this.#see('dead', true);
         res.socket?.destroy();
         return;
       }
       // An engine's own routes need no key.
       const isRefused = this.mood === '401' && this.id !== 'local';
       // They tell that it answers and takes the key, and nothing of its completions.
-      if (isRefused) this.#see('401');
-      else if (this.#seen === null || this.#seen.mood === 'dead') this.#see('well');
+      const { mood = 'dead', byLook = true } = this.#seen ?? {};
+      if (isRefused) this.#see('401', true);
+      else if (mood === 'dead' || (mood === '401' && byLook)) this.#see('well', true);
       res.writeHead(isRefused ? 401 : 200, { 'content-type': 'application/json' });
       res.end('{"data":[{"id":"m"}],"status":"ok"}');
     };
@@ -84,11 +93,11 @@ class Spot {
     return mood === 'busy' && this.id !== 'local' ? undefined : PASSES_AFTER_MS[mood];
   }
 
-  #see(mood: Mood): void {
+  #see(mood: Mood, byLook: boolean): void {
     // What passes by itself says nothing of what was wrong before.
     const before = this.#seen?.lasting ?? 'well';
     const lasting = this.#passesAfterMs(mood) === undefined ? mood : before;
-    this.#seen = { mood, at: this.#clock.ticks(), lasting };
+    this.#seen = { mood, at: this.#clock.ticks(), lasting, byLook };
   }
 }
 
@@ -208,9 +217,13 @@ async function order(kind: 'test' | 'reset' | 'save', { id }: Spot, world: World
   }
 }
 
-/** Lets checks that are under way end. */
-async function settled({ gateway }: World): Promise<void> {
-  await turns(gateway, 6);
+/** Lets checks that are under way end, and the reading of an engine's models, which is several requests. */
+async function settled({ gateway, spots }: World): Promise<void> {
+  const looks = () => spots.reduce((sum, spot) => sum + spot.looks, 0);
+  for (let before = -1; before !== looks();) {
+    before = looks();
+    await turns(gateway, 6);
+  }
 }
 
 /** Asks once more, with every upstream as it was last seen: what was claimed, and what came of it, where they differ. */

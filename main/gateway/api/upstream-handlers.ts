@@ -13,7 +13,7 @@ import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
-import { testUpstream } from '../upstream/upstream-test.ts';
+import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import { parseBaseAddress, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 
 interface UpstreamDeps {
@@ -23,16 +23,34 @@ interface UpstreamDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Pick<SightingsMonitor, 'tested'>;
-  readonly circuits: Pick<Circuits, 'reset'>;
+  readonly circuits: Pick<Circuits, 'epoch' | 'excludeAfter' | 'reset'>;
   readonly adjustments: Adjustments;
 }
 
 /**
- * Routes that call one upstream on behalf of its owner. These calls do not count as requests, and a failure affects no
- * circuit; an answered completion closes it, as that of a probe does, and ends what excludes the upstream.
+ * Routes that call one upstream on behalf of its owner. These calls do not count as requests, and a failure opens no
+ * circuit; one that would exclude the upstream after a request does so here too. An answered completion closes the
+ * circuit, as that of a probe does, and ends what excludes the upstream.
  */
 export function upstreamHandlers(deps: UpstreamDeps) {
-  const running = new Map<UpstreamId, Promise<UpstreamTest>>();
+  const running = new Map<UpstreamId, Promise<TestOutcome>>();
+
+  async function tested(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
+    const epoch = deps.circuits.epoch();
+    const outcome = await run();
+    const { result, failure, provider, model } = outcome;
+    if (result.ok && result.model !== null) {
+      deps.circuits.reset(id);
+      if (provider !== null) deps.circuits.reset(provider);
+    }
+    if (failure !== null && failure.fallBack !== 'never')
+      deps.circuits.excludeAfter(provider ?? id, failure, { model, epoch });
+    const isCompletion = failure !== null || (result.ok && result.model !== null);
+    const reason = result.ok ? null : (failure?.reason ?? result.reason);
+    deps.sightings.tested(provider ?? id, { isCompletion, failure: reason });
+    return outcome;
+  }
+
   return {
     test: async (req: Request, res: Response) => {
       const id = upstreamIn(req, res);
@@ -43,15 +61,9 @@ export function upstreamHandlers(deps: UpstreamDeps) {
         return;
       }
       // A second click waits for the result of the first.
-      const test = running.get(id) ?? start.run().finally(() => running.delete(id));
+      const test = running.get(id) ?? tested(id, start.run).finally(() => running.delete(id));
       running.set(id, test);
-      const result = await test;
-      if (result.ok && result.model !== null) {
-        deps.circuits.reset(id);
-        if (result.provider !== null) deps.circuits.reset(result.provider);
-      }
-      deps.sightings.tested(id, result);
-      sendJson(res, 200, result);
+      sendJson(res, 200, (await test).result);
     },
     models: async (req: Request, res: Response) => {
       const id = upstreamIn(req, res);
@@ -76,7 +88,7 @@ function upstreamIn(req: Request, res: Response): UpstreamId | null {
   return null;
 }
 
-type Start = { readonly run: () => Promise<UpstreamTest> } | GatewayError;
+type Start = { readonly run: () => Promise<TestOutcome> } | GatewayError;
 
 function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   const config = deps.config();
@@ -108,14 +120,16 @@ const notConfigured = (message: string): GatewayError => ({
 });
 
 /** Without a configured model, no completion can be requested. */
-async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<UpstreamTest> {
+async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<TestOutcome> {
   const startedAt = deps.clock.ticks();
   const list = await fetchModels(upstream, deps);
   const totalMs = Math.round(deps.clock.ticks() - startedAt);
-  if (list.kind === 'failed')
-    return { ok: false, reason: list.reason, message: list.error.message, totalMs };
   const unknown = { provider: null, ttftMs: null, promptTokens: null, completionTokens: null };
-  return { ok: true, model: null, totalMs, ...unknown };
+  const result: UpstreamTest =
+    list.kind === 'failed'
+      ? { ok: false, reason: list.reason, message: list.error.message, totalMs }
+      : { ok: true, model: null, totalMs, ...unknown };
+  return { result, failure: null, provider: null, model: '' };
 }
 
 /** An address that is not saved yet, with its key, or else those from the settings. */

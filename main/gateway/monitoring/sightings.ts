@@ -1,6 +1,5 @@
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
-import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Exclusion } from '../circuits/exclusions.ts';
 import type { HealthRecord } from '../circuits/breaker.ts';
@@ -59,8 +58,8 @@ interface CheckState {
   readonly since: number;
   last: CheckResult | null;
   lastFailedAt: number | null;
-  /** The last refusal that only a person can end; its circuit does not count it. */
-  refusal: FailedRequest | null;
+  /** The last failure that its circuit does not count: of a test, or a refusal that only a person can end. */
+  setback: Setback | null;
   cancelTimer: () => void;
 }
 
@@ -171,7 +170,7 @@ export function createSightings(deps: SightingsDeps) {
     /** A request was refused, and what excludes the upstream or machine now may end before its cause does. */
     excluded(id: string, reason: Exclusion['reason']) {
       if (reason !== 'credentials' && reason !== 'quota') return;
-      (stateOf(id) ?? machineState(id)).refusal = { at: clock.now(), reason };
+      (stateOf(id) ?? machineState(id)).setback = { at: clock.now(), reason, by: 'request' };
     },
     /** The engine of a machine, which had been down, answers again. */
     recovered(id: string) {
@@ -179,12 +178,19 @@ export function createSightings(deps: SightingsDeps) {
     },
     /** A machine was removed. */
     forget: (id: string) => void machines.delete(id),
-    /** The owner's test of an upstream has ended. */
-    tested(id: UpstreamId, result: UpstreamTest) {
-      const failure = result.ok ? null : result.reason;
-      // Without a model, only the list of models was fetched.
-      const isTest = !result.ok || result.model !== null;
-      note(id, known[id], { at: clock.now(), failure, isTest });
+    /** The owner's test of an upstream or a machine has ended. */
+    tested(id: string, { isCompletion, failure }: TestResult) {
+      // What passes by itself excludes the upstream meanwhile, and is nothing to remember afterwards.
+      if (failure === 'busy' || failure === 'rate_limited') return;
+      const state = stateOf(id) ?? machineState(id);
+      const at = clock.now();
+      if (!isCompletion || failure === null) {
+        if (isCompletion) state.setback = null;
+        note(id, state, { at, failure, isTest: isCompletion });
+        return;
+      }
+      state.setback = { at, reason: failure, by: 'check' };
+      onChange();
     },
     view(): Record<UpstreamId, Sighting> {
       const members = pool();
@@ -197,11 +203,18 @@ export function createSightings(deps: SightingsDeps) {
 }
 
 function unknown(since: number): CheckState {
-  return { since, last: null, lastFailedAt: null, refusal: null, cancelTimer() {} };
+  return { since, last: null, lastFailedAt: null, setback: null, cancelTimer() {} };
+}
+
+export interface TestResult {
+  /** A completion was asked for, and not only the list of models. */
+  readonly isCompletion: boolean;
+  /** Why it failed; null if it did not. */
+  readonly failure: string | null;
 }
 
 /** What is known about an upstream besides the results of its requests. */
-type CheckFacts = Pick<CheckState, 'since' | 'last' | 'lastFailedAt' | 'refusal'>;
+type CheckFacts = Pick<CheckState, 'since' | 'last' | 'lastFailedAt' | 'setback'>;
 
 /** The pool answers if one of its machines does. */
 function poolSighting(
@@ -229,8 +242,8 @@ function machineSighting({ health, proof }: MachineFacts, checked?: CheckState):
       return isWeaker && so.at >= failedAt ? so : next;
     });
   const lastFailedAt = checked?.lastFailedAt ?? null;
-  const refusal = checked?.refusal ?? null;
-  return sightingOf(health, { since: 0, last, lastFailedAt, refusal });
+  const setback = checked?.setback ?? null;
+  return sightingOf(health, { since: 0, last, lastFailedAt, setback });
 }
 
 function provedBy({
@@ -245,7 +258,10 @@ function provedBy({
 function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { since, last } = seen;
   const servedAt = after(since, health.lastSuccessAt);
-  const failedAt = Math.max(after(since, health.lastFailAt), after(since, refusedAt(seen)));
+  const failedAt = Math.max(
+    after(since, health.lastFailAt),
+    after(since, seen.setback?.at ?? null),
+  );
   const failure = failureOf(health, seen);
   // What was seen before the last request is outdated.
   const check = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
@@ -253,29 +269,26 @@ function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   if (failure !== null) {
     return check !== null && showsRecovery(check, { failure, lastFailedAt: seen.lastFailedAt })
       ? { kind: 'answered', by: 'check' }
-      : { kind: 'failed', by: 'request', reason: failure.reason };
+      : { kind: 'failed', by: failure.by, reason: failure.reason };
   }
   if (servedAt > 0) return { kind: 'answered', by: 'request' };
   return last === null ? { kind: 'untested' } : { kind: 'answered', by: 'check' };
 }
 
-interface FailedRequest {
+export interface Setback {
   readonly at: number;
   readonly reason: string;
+  readonly by: 'request' | 'check';
 }
 
-/** How the last request failed; null if it did not. */
-function failureOf(health: HealthRecord, { since, refusal }: CheckFacts): FailedRequest | null {
+/** How the last request or test failed; null if it did not. */
+function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setback | null {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const failedAt = after(since, lastFailAt);
-  const isRefused = refusal !== null && refusal.at > Math.max(since, lastSuccessAt ?? 0, failedAt);
-  if (isRefused) return refusal;
+  const isLast = setback !== null && setback.at > Math.max(since, lastSuccessAt ?? 0, failedAt);
+  if (isLast) return setback;
   if (consecutiveFails === 0 || failedAt === 0) return null;
-  return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '' };
-}
-
-function refusedAt({ refusal }: CheckFacts): number | null {
-  return refusal?.at ?? null;
+  return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '', by: 'request' };
 }
 
 /** `at` if it is later than `since`, otherwise 0. */
@@ -289,7 +302,7 @@ function after(since: number, at: number | null): number {
  */
 function showsRecovery(
   { isTest }: CheckResult,
-  { failure, lastFailedAt }: Pick<CheckFacts, 'lastFailedAt'> & { readonly failure: FailedRequest },
+  { failure, lastFailedAt }: Pick<CheckFacts, 'lastFailedAt'> & { readonly failure: Setback },
 ): boolean {
   if (isTest || failure.reason === 'unreachable') return true;
   return lastFailedAt !== null && lastFailedAt >= failure.at;

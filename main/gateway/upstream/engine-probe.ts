@@ -30,11 +30,18 @@ const LIMITS = { timeoutMs: 3000, maxBytes: 4 * 1024 * 1024 };
 /** Callers wait meanwhile. */
 const MAX_WAIT_MS = 1000;
 
-/** Polls the model list of the engine at `baseUrl`; `changed` is called when it changes. */
+interface FixedEngineListeners {
+  /** The models of the current engine have changed, or what is known of them. */
+  readonly changed: () => void;
+  /** It answered when it was last read, and does not now. */
+  readonly isDown: () => void;
+}
+
+/** Polls the model list of the engine at `baseUrl`. */
 function createLocalEngine(
   baseUrl: string,
   edges: FixedEngineEdges,
-  changed: () => void,
+  { changed, isDown }: FixedEngineListeners,
 ): LocalEngine {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
@@ -46,6 +53,7 @@ function createLocalEngine(
   let cancelTimer = () => {};
   let stopped = false;
   let refreshing: Promise<void> | null = null;
+  let wasUp = false;
   /** When it last said what it is, in milliseconds since the epoch. */
   let identifiedAt: number | null = null;
   /** Until when it is not waited for, in clock ticks: it has kept callers waiting for nothing. */
@@ -69,7 +77,7 @@ function createLocalEngine(
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
     if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
     const isUp = result.kind === 'response' && (isLlamaCpp || result.status < 500);
-    if (isUp) identifiedAt = edges.clock.now();
+    noteUp(isUp);
     if (listed !== null) {
       const before = known;
       known = inOrder(listed, isOutdated ? withLoaded(told, lastUsed) : told);
@@ -78,6 +86,12 @@ function createLocalEngine(
     }
     const pauseMs = isOutdated ? 0 : listed === null ? RETRY_MS : REFRESH_MS;
     cancelTimer = edges.clock.after(pauseMs, () => void refresh());
+  }
+
+  function noteUp(isUp: boolean): void {
+    if (isUp) identifiedAt = edges.clock.now();
+    else if (wasUp) isDown();
+    wasUp = isUp;
   }
 
   function inOrder(listed: ListedModels, facts: readonly ModelFacts[]): ListedModels {
@@ -144,8 +158,10 @@ interface FixedEngineEdges {
   readonly memoryAt: (baseUrl: string) => number | null;
 }
 
-/** `changed` is called when the models of the current engine change, or what is known of them. */
-export function createFixedEngine(deps: FixedEngineEdges, changed: () => void): FixedEngine {
+export function createFixedEngine(
+  deps: FixedEngineEdges,
+  listeners: FixedEngineListeners,
+): FixedEngine {
   let engine: LocalEngine | null = null;
   return {
     target: () => engine?.target() ?? null,
@@ -153,7 +169,7 @@ export function createFixedEngine(deps: FixedEngineEdges, changed: () => void): 
     identified: (failedAt) => engine?.identified(failedAt) ?? null,
     set(baseUrl) {
       engine?.stop();
-      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, changed);
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);
       engine?.start();
     },
   };

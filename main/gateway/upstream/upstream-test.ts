@@ -24,11 +24,20 @@ const MAX_TOKENS = 16;
 /** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own timeout. */
 const MAX_TEST_MS = 30_000;
 
+export interface TestOutcome {
+  readonly result: UpstreamTest;
+  /** Null: it answered. */
+  readonly failure: Failure | null;
+  /** The machine of Local that was called; null at any other upstream. */
+  readonly provider: string | null;
+  readonly model: string;
+}
+
 /** The smallest completion, sent to one upstream past routing and circuits. Never rejects. */
 export async function testUpstream(
   callFor: (call: ChatCall) => UpstreamCall,
   deps: TestDeps,
-): Promise<UpstreamTest> {
+): Promise<TestOutcome> {
   const { clock } = deps;
   const call = callFor({
     request: REQUEST,
@@ -47,8 +56,13 @@ export async function testUpstream(
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
   const seen = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
   const totalMs = Math.round(clock.ticks() - startedAt);
-  if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
-  return { ok: false, ...refused(seen, call, clock.now()), totalMs };
+  const { provider, model } = call;
+  if (seen.kind === 'answer') {
+    const result = answered(seen, call, { startedAt, totalMs });
+    return { result, failure: null, provider, model };
+  }
+  const failure = refused(seen, call, clock.now());
+  return { result: { ok: false, ...shown(failure), totalMs }, failure, provider, model };
 }
 
 /** Once more for each change that the upstream asks for. */
@@ -109,12 +123,18 @@ function refused(
   seen: Exclude<Seen, AnswerSeen>,
   { upstream, endpoint, secrets }: UpstreamCall,
   nowMs: number,
-): { readonly reason: Failure['reason'] | 'starting'; readonly message: string } {
+): Failure {
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
   const told = seen.kind === 'status' ? { ...seen, body: bodyWithout(secrets, seen.body) } : seen;
-  const { reason, detail, said } = classify(told, { upstream, endpoint }, nowMs);
+  return classify(told, { upstream, endpoint }, nowMs);
+}
+
+function shown({ reason, detail, said }: Failure) {
   const isStarting = reason === 'busy' && saysLoading({ message: said });
-  return { reason: isStarting ? 'starting' : reason, message: shownWords(said) || detail };
+  return {
+    reason: isStarting ? ('starting' as const) : reason,
+    message: shownWords(said) || detail,
+  };
 }
