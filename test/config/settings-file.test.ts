@@ -70,7 +70,7 @@ test.each<[name: string, text: string, says: RegExp]>([
   ['a framing header', '{"hosted_a":{"headers":{"Host":"x"}}}', /hosted_a\.headers must be/],
 ])(
   'a settings file that is %s is set aside with a warning, and the start goes on with defaults',
-  (_law, text, says) => {
+  (_title, text, says) => {
     const directory = directoryWith(text);
     const { tree, warnings } = readSettings(directory, NOW);
     expect(tree).toEqual({});
@@ -207,7 +207,7 @@ const BAD: [name: string, tree: unknown, says: RegExp][] = [
   ['open to the network', { gateway: { host: '0.0.0.0' } }, /SWITCHYARD_API_KEYS/],
 ];
 
-test.each(BAD)('a change that is %s is refused, and all with it', (_law, tree, says) => {
+test.each(BAD)('a change that is %s is refused, and all with it', (_title, tree, says) => {
   const { config, directory, changes } = live({ SWITCHYARD_ONDEMAND_WARMUP: 'true' });
   const before = config.current();
   const good = { routing: { forceZero: true } };

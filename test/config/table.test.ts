@@ -156,7 +156,7 @@ test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory
     { SWITCHYARD_DATA_DIR: ' ' },
     join(homedir(), '.local', 'share', 'switchyard'),
   ],
-])('the data directory by %s', (_law, platform, env, directory) => {
+])('the data directory by %s', (_title, platform, env, directory) => {
   expect(dataDirectory(env, platform)).toBe(directory);
 });
 

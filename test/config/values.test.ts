@@ -434,7 +434,7 @@ test.each<[title: string, name: string, text: string, shown: string]>([
   ['headers', 'HOSTED_A_HEADERS', 'X-Secret: hunter2-and-much-more', '…'],
   ['headers as JSON', 'HOSTED_A_HEADERS', '{"X Bad":"hunter2-and-much-more"}', '…'],
   ['a list with one short key', 'API_KEYS', `abc${'k'.repeat(20)}wxyz,hunter2`, 'abc…wxyz,…'],
-])('%s in a problem is masked', (_law, name, text, shown) => {
+])('%s in a problem is masked', (_title, name, text, shown) => {
   expect(problems({ [name]: text })[0]).toContain(`is "${shown}" but`);
 });
 

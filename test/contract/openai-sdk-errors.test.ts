@@ -73,7 +73,7 @@ test.each<Row>([
   ['a page', json(200, '<html>'), InternalServerError, 502, 'upstream_bad_response'],
 ])(
   'when the last upstream answers with %s the client sends one request and throws the right class',
-  async (_law, script, type, ...wanted) => {
+  async (_title, script, type, ...wanted) => {
     for (const ask of [ASK, STREAM]) {
       const upstream = await startUpstream(script);
       const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
@@ -177,20 +177,23 @@ const A = chunk({ content: 'a' });
 test.each<[name: string, script: Script, code: string]>([
   ['an error object', sse(ROLE, A, 'data: {"error":{"message":"no"}}\n\n'), 'upstream_error'],
   ['a cut', cut(ROLE, A), 'upstream_bad_response'],
-])('%s inside a stream throws in the client after what came before', async (_law, script, code) => {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const stream = await clientOf(gateway).chat.completions.create(STREAM);
-  const texts: unknown[] = [];
-  const thrown = await thrownBy(
-    (async () => {
-      for await (const part of stream) texts.push(part.choices[0]?.delta.content);
-    })(),
-  );
-  expect(texts).toEqual(['', 'a']);
-  expect(thrown.code).toBe(code);
-  expect(requestsTo(gateway)).toBe(1);
-});
+])(
+  '%s inside a stream throws in the client after what came before',
+  async (_title, script, code) => {
+    const upstream = await startUpstream(script);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const stream = await clientOf(gateway).chat.completions.create(STREAM);
+    const texts: unknown[] = [];
+    const thrown = await thrownBy(
+      (async () => {
+        for await (const part of stream) texts.push(part.choices[0]?.delta.content);
+      })(),
+    );
+    expect(texts).toEqual(['', 'a']);
+    expect(thrown.code).toBe(code);
+    expect(requestsTo(gateway)).toBe(1);
+  },
+);
 
 test.each([false, true])(
   'a client that aborts before the first token ends the upstream call (stream: %s)',

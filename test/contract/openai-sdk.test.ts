@@ -158,7 +158,7 @@ const TOOLS: OpenAI.ChatCompletionTool[] = [
 
 test.each(TOOL_CALLS)(
   'a tool call that comes %s reaches a streaming client',
-  async (_law, script) => {
+  async (_title, script) => {
     const { client } = await startHosted(script);
     const stream = client.chat.completions.stream({ ...STREAM, tools: TOOLS });
     const [choice] = (await stream.finalChatCompletion()).choices;
@@ -167,12 +167,15 @@ test.each(TOOL_CALLS)(
   },
 );
 
-test.each(TOOL_CALLS)('a tool call that comes %s reaches a plain client', async (_law, script) => {
-  const { client } = await startHosted(script);
-  const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
-  expect(choice?.finish_reason).toBe('tool_calls');
-  expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
-});
+test.each(TOOL_CALLS)(
+  'a tool call that comes %s reaches a plain client',
+  async (_title, script) => {
+    const { client } = await startHosted(script);
+    const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
+    expect(choice?.finish_reason).toBe('tool_calls');
+    expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
+  },
+);
 
 test('parallel tool calls whose pieces are interleaved stay separate', async () => {
   const { client } = await startHosted(

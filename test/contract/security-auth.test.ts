@@ -75,7 +75,7 @@ test.each([
   ['as a bearer in lower case', { authorization: `bearer ${KEY}` }],
   ['in its own header', own(KEY)],
   ['as the second of two', bearer(OTHER_KEY)],
-])('a right key %s opens chat and reading', async (_law, headers: Record<string, string>) => {
+])('a right key %s opens chat and reading', async (_title, headers: Record<string, string>) => {
   const { gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
   expect((await postJson(gateway.url + CHAT, HELLO, headers)).status).toBe(200);
   for (const path of READS.slice(0, -1)) {

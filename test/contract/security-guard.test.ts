@@ -172,7 +172,7 @@ test.each<[name: string, headers: Record<string, string>]>([
     'another site, whatever else it says',
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
   ],
-])('no route serves a page of %s', async (_law, headers) => {
+])('no route serves a page of %s', async (_title, headers) => {
   const { upstream, urls } = await started();
   await expectAllRefused(urls, headers);
   expect(upstream.calls).toHaveLength(0);

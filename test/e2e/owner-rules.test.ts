@@ -33,7 +33,7 @@ describe('the list of providers and routing follow the change of a rule, and wai
     ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody is using/],
     ['not on battery', { notOnBattery: true }, { notOnBattery: null }, /on battery/],
     ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
-  ])('%s', async (_law, on, off, reason) => {
+  ])('%s', async (_title, on, off, reason) => {
     const host = await startRuledHost({
       hostActivity: {
         userIdleMs: () => Promise.resolve(1000),
