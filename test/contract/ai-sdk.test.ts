@@ -134,7 +134,7 @@ test.each(TOOL_CALLS)(
   },
 );
 
-test('reasoning comes apart from the text', async () => {
+test('reasoning comes apart from the text in the AI SDK', async () => {
   const { model } = await startHosted(
     sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
   );
@@ -155,7 +155,7 @@ test.each(['generateText', 'streamText'])('a fallback is invisible to %s', async
   expect(text).toBe('from the second');
 });
 
-test("provider options that the SDK does not know reach the upstream as the caller's own fields", async () => {
+test('provider options that the SDK does not know reach the upstream as the caller’s own fields', async () => {
   const { upstream, model } = await startHosted(answers('hi'));
   await generateText({ model, ...ONCE, providerOptions: { switchyard: { top_k: 40 } } });
   expect(upstream.calls[0]?.json['top_k']).toBe(40);
@@ -185,7 +185,7 @@ test.each<[name: string, script: Script, status: number, code: string, isRetryab
   expect(gateway.host.snapshot().status.stats.totalRequests).toBe(1);
 });
 
-test("local's refusal of the caller's own key is a 401 to the client", async () => {
+test('local’s refusal of the caller’s own key is a 401 to the AI SDK', async () => {
   const local = await startUpstream(error(401, 'wrong key'));
   const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
   const thrown = await thrownBy(generateText({ model: modelOf(gateway), ...ONCE }));
