@@ -72,7 +72,7 @@ test.each([
   ['text', /^\S+Z (info|warn) {1,2}\S/],
   ['json', /^\{"time":"[^"]+","level":"(info|warn)","event":"[^"]+".*\}$/],
 ])(
-  'the log on standard error as %s stands alone there, and the terminal still gets its sentences',
+  'the log on standard error as %s has nothing else around it, and the terminal still gets its sentences',
   async (format, line) => {
     const settings = { DATA_DIR: temporaryDirectory(), PORT: '0', AGNT: '1' };
     const cli = startCli({ ...settings, LOG_TO: 'stderr', LOG_FORMAT: format });

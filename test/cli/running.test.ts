@@ -251,7 +251,7 @@ test('logs -f goes on over a rotation, whether a gateway runs or not', async () 
   await cli.ended;
 });
 
-test('logs says where the running gateway logs if its file holds only an earlier one’s log', async () => {
+test('the command logs says where the running gateway logs if its file holds only an earlier log', async () => {
   const { host, run, DATA_DIR } = await startRunning();
   expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
   host.cli.kill('SIGTERM');

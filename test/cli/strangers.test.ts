@@ -224,7 +224,7 @@ test.each(COMMANDS.filter((each) => !UNREAD.test(each)))(
   },
 );
 
-test('the process tells whether its gateway runs where a directory cannot be locked', async () => {
+test('the process id shows whether a gateway runs where its directory cannot be locked', async () => {
   const gateway = await startGateway({});
   mkdirSync(join(gateway.dataDirectory, 'lock'));
   own(gateway.dataDirectory, gateway.url);

@@ -167,7 +167,7 @@ describe('circuits in the status report', () => {
     });
   });
 
-  test('the status report tells Local only by setting from Local only by the reader’s header', async () => {
+  test('the status report tells Local only in the settings from Local only in the reader’s header', async () => {
     const gateway = await startControlled(at({ local: NOWHERE, hosted_a: NOWHERE }));
     const zero = { forceZero: false, zero: true, gateway_forceZero_header: '1' };
     const header = { 'x-gateway-force-zero': '1' };

@@ -172,7 +172,7 @@ test('the number of keys is at most a hundred', async () => {
   expect(expectError(await add('one-more'), 409, 'too_many_keys')).toContain('100');
 });
 
-test('a key that the disk would not take is none, and one that it would not let go stays', async () => {
+test('a key that cannot be written does not exist, and one that cannot be removed stays valid', async () => {
   const { key, add, revoke, chat, dataDirectory } = await started();
   const laptop = await key('laptop');
   const path = join(dataDirectory, 'keys.json');

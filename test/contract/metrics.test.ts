@@ -155,7 +155,7 @@ test('promtool finds nothing to fix in the metrics', async ({ skip }) => {
   expect([status, String(stdout), String(stderr)]).toEqual([0, '', '']);
 });
 
-test('an upstream that is not set up is neither healthy nor unwell in the metrics', async () => {
+test('an upstream that is not set up is neither healthy nor unhealthy in the metrics', async () => {
   const upstream = await startUpstream(answers('hi'));
   const { metrics } = await scrape((await startGateway({ HOSTED_B_BASE_URL: upstream.url })).url);
   const series = metrics.get('switchyard_upstream_healthy')?.series;

@@ -234,7 +234,7 @@ describe('starts of the app', () => {
   });
 });
 
-describe('alongside a gateway that another process runs', () => {
+describe('an app next to a gateway that another process runs', () => {
   const LINK = 'http://127.0.0.1:47900/#code=0f';
 
   test('the window opens at the address of a gateway in another process, without a second gateway or tray', async () => {

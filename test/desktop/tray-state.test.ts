@@ -113,7 +113,7 @@ describe('the last problem', () => {
     expect(problemOf({ sightings: { local: DOWN } })).toBe('Local: unreachable (a check)');
   });
 
-  test('the last problem stands in the menu below the state', async () => {
+  test('the last problem is in the menu below the state', async () => {
     const { tray } = await startDesktop({
       host: createFakeHost({ sightings: { local: DOWN } }),
     });

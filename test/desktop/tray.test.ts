@@ -224,7 +224,7 @@ describe('switches of the tray’s menu', () => {
     expect(boxes.at(-1)?.detail).toContain('EACCES');
   });
 
-  test('the tray’s menu says where the system holds the login item back', async () => {
+  test('the tray’s menu says when the system has disabled the login item', async () => {
     const { tray } = await startDesktop({
       loginItem: { state: () => 'needs approval', set: () => undefined },
     });

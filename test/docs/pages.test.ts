@@ -163,7 +163,7 @@ test('every file and folder that a page names in code style exists', () => {
   expect(dead).toEqual([]);
 });
 
-test('each term of docs/contributing/glossary.md stands once and says where it is at home', () => {
+test('each term of docs/contributing/glossary.md appears once and says where it is at home', () => {
   const rows = [
     ...read('docs/contributing/glossary.md').matchAll(/^\| (.+?) +\| .+? +\| (.*?) *\|$/gm),
   ].filter(([, term = '']) => term !== 'term' && !/^-+$/.test(term));

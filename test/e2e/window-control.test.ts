@@ -71,7 +71,7 @@ describe('upstreams under control', () => {
     expect((await statusOf(demo)).upstreams[1]?.skips).toEqual([]);
   });
 
-  test('the switch for Local only keeps requests from everybody else', async () => {
+  test('the switch for Local only keeps requests from all other upstreams', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
     await page.getByLabel('Local only').check();

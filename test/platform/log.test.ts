@@ -71,7 +71,7 @@ test('the log file is for its owner, is appended to, and two of 5 MB are kept', 
   expect(readdirSync(directory).toSorted()).toEqual(['switchyard.log', 'switchyard.log.1']);
 });
 
-test('a log reader that stands still costs at most a megabyte, and later lines are lost', () => {
+test('a log reader that stops reading costs at most a megabyte, and later lines are lost', () => {
   const stalled = new PassThrough({ highWaterMark: 1 });
   const write = streamSink(stalled);
   for (let each = 0; each < 100; each += 1) write('y'.repeat(64 * 1024));

@@ -308,7 +308,7 @@ test('an agent on loopback that has joined a remote gateway is said to be out of
   ]);
 });
 
-test('a port that no remote gateway looks at fails once such a gateway has been joined', async () => {
+test('an agent port that remote gateways do not search fails its check once one of them has been joined', async () => {
   const { expected, port } = await startAgent();
   const agent = { ...expected, gatewayPorts: [3001, 47_901] };
   const report = await diagnose({ agent, engine: await startVllm() });

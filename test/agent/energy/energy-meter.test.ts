@@ -162,7 +162,7 @@ test('idle power is the lowest of the last hour while nothing was served', () =>
   expect(meter.view().idleWatts).toBe(40);
 });
 
-test('a caller that names ever new models takes bounded memory', () => {
+test('a caller that keeps naming new models takes bounded memory', () => {
   const meter = createEnergyMeter();
   meter.sample(0, 100);
   for (let n = 0; n < 1000; n += 1) meter.began(`model-${n}`, n)(n + 1, 1);

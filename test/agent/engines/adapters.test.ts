@@ -183,7 +183,7 @@ test('Docker Model Runner is served under its own path', async () => {
 test.each([
   ['vllm-mlx', listed('vllm-mlx', 'a'), ['a']],
   ['oMLX', listed('omlx', 'a', 'b'), ['b']],
-])('%s is an MLX server and tells what is loaded', async (_name, list, loaded) => {
+])('the server %s is recognised as MLX and reports what is loaded', async (_name, list, loaded) => {
   const status = ok({
     models: [
       { id: 'a', loaded: false },

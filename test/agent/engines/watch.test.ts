@@ -313,7 +313,7 @@ test('the watch asks no engine after a stop', async () => {
   expect(engine.asked).toHaveLength(before);
 });
 
-test('another address to look at makes the watch forget what it found and what was under way', async () => {
+test('a new engine address makes the watch forget what it found, and ignore what was under way', async () => {
   const former = await startEngine(VLLM);
   const next = await startEngine(LLAMA);
   const { watch, clock, rested } = started({ ports: [former.port] });

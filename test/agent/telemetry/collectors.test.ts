@@ -193,13 +193,13 @@ describe('cards of AMD', () => {
     expect(there.tools.runs).toHaveLength(1);
   });
 
-  test.each([parseAmdSmiMetric, parseRocmSmi])(
-    'the reader %o refuses whatever is no output of its own tool',
-    (parse) => {
-      for (const text of ['', '{}', '[]', 'null', '[1, null]', '{"card0', 'text'])
-        expect(parse(text)).toBeNull();
-    },
-  );
+  test.each([
+    ['amd-smi', parseAmdSmiMetric],
+    ['rocm-smi', parseRocmSmi],
+  ] as const)('text that is no output of %s is refused', (_tool, parse) => {
+    for (const text of ['', '{}', '[]', 'null', '[1, null]', '{"card0', 'text'])
+      expect(parse(text)).toBeNull();
+  });
 });
 
 describe('GPUs of Apple', () => {

@@ -314,7 +314,7 @@ test.each([
   expect(problem?.remedy).toMatch(remedy);
 });
 
-test('an nvidia-smi that keeps failing is started ever more seldom, and is well again at once', async () => {
+test('an nvidia-smi that keeps failing is started less and less often, and is well again at once', async () => {
   const { tools, clock, collector, round } = started('exit 1');
   await tools.run(1);
   const isPausing = () => clock.pending() === 1;

@@ -128,7 +128,7 @@ function fileWith(...ids: readonly string[]): string {
 test.each<[what: string, spoil: (path: string) => void]>([
   ['an emptied file', (path) => truncateSync(path)],
   ['a file that is gone', (path) => rmSync(path)],
-])('%s alongside known machines is damage, never a registry of none', (_, spoil) => {
+])('%s where machines are known is damage, never an empty registry', (_, spoil) => {
   const path = fileWith('prv_a', 'prv_b');
   spoil(path);
   const { db, state, warning } = openHere(path);

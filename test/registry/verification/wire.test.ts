@@ -312,7 +312,7 @@ describe('addresses that an agent gives', () => {
     );
   });
 
-  test('an address on one of this process’s own ports is the own agent’s alone', async () => {
+  test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
     const provider = await startFakeProvider();
     const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
     const own = { ...alone(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
