@@ -56,11 +56,11 @@ describe('the agent as the page reads it', () => {
     expect((await agent.setMode('on'))?.message).toMatch(/did not answer/);
   });
 
-  test('a wish is sent as it is; a refusal of it is told', async () => {
+  test('a choice is sent as it is, and a refusal of it is shown', async () => {
     let answer = Response.json(agentView());
     const { agent, asked } = setUp(() => answer);
     expect(await agent.setMode('drained')).toBeNull();
-    expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
+    expect(asked).toEqual(['POST /api/v1/agent/mode {"mode":"drained"}']);
     answer = refused(403, 'Only the owner may.');
     expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
   });

@@ -112,9 +112,9 @@ describe('an engine', () => {
 });
 
 describe('the modes that are offered', () => {
-  const offered = (...[wish, mode]: Parameters<typeof owner>) => {
-    const view = agentView({ owner: owner(wish, mode) });
-    return [...modeActions(view).map(({ wish: order }) => order), modeNote(view) !== null];
+  const offered = (...[choice, mode]: Parameters<typeof owner>) => {
+    const view = agentView({ owner: owner(choice, mode) });
+    return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
   };
 
   test('only what would change something is offered, with a word on what is not plain', () => {
