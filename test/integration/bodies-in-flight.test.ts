@@ -24,7 +24,7 @@ async function startTight() {
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
 const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
 
-test('beyond the budget a request is a 503 that says when to come back, and nobody is asked', async () => {
+test('beyond the budget a request is a 503 that says when to come back, and no upstream is called', async () => {
   const { upstream, gateway } = await startTight();
   const first = await openWire(gateway.url);
   first.send(`${chatHead({ 'content-length': 8000, connection: 'close' })}{`);

@@ -128,7 +128,7 @@ test('a message that falls silent is carried on, and the silent upstream is abor
 });
 
 test.each(['vllm', 'sglang'])(
-  'a message is carried on by %s in its chat completions, as its messages would begin anew',
+  '%s continues a message in its chat completions, as its messages would begin again',
   async (owner) => {
     const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, owner);
     expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);

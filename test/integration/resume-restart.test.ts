@@ -20,7 +20,7 @@ test.each([
   ['temperature 0', { temperature: 0 }],
   ['a seed', { seed: 7 }],
 ])(
-  'a request with %s is asked anew, as it was, and only what is new goes on',
+  'a request with %s is sent again unchanged, and only what is new reaches the caller',
   async (_law, more) => {
     const { a, b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
     const answer = await chatStream(gateway.url, more);

@@ -119,7 +119,7 @@ const UPWARD = FLOORS.flatMap((rooms, floor) =>
 );
 
 test.each(UPWARD)(
-  'gateway/%s may not import gateway/%s above or beside it',
+  'gateway/%s may not import gateway/%s above or next to it',
   async (_room, _above, path) => {
     expect(await breaches(path, 'no-restricted-imports')).toBe(1);
   },

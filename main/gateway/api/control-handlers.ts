@@ -57,7 +57,8 @@ const NO_WARMUP = {
   zero_spend: {
     status: 409,
     code: 'zero_spend',
-    message: 'The gateway is set to spend no money; switch routing.forceZero off first.',
+    message:
+      'Local only is on, and this would cost money; switch it off first (routing.forceZero).',
   },
 } as const satisfies Record<string, GatewayError>;
 
@@ -108,7 +109,7 @@ function savedUpstreams(tree: unknown): readonly UpstreamId[] {
 const isHostedId = (id: unknown): id is HostedId => HOSTED_IDS.some((each) => each === id);
 
 function notHosted(id: string): GatewayError {
-  const message = `"${id.slice(0, 100)}" has no place to exchange; use one of ${HOSTED_IDS.join(', ')}.`;
+  const message = `"${id.slice(0, 100)}" cannot change places; use one of ${HOSTED_IDS.join(', ')}.`;
   return { status: 404, code: 'not_found', message };
 }
 
@@ -131,7 +132,7 @@ function startWarmup({
 }
 
 function noCircuit(id: string): GatewayError {
-  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a provider.`;
+  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a machine.`;
   return { status: 404, code: 'not_found', message };
 }
 

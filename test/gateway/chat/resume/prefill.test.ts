@@ -67,7 +67,7 @@ test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: 
   ['last-message', null, false, false],
   ['prefix', null, false, false],
 ])(
-  'whoever is asked by %s, with models of %s, takes a thought along: %s, and goes on with one: %s',
+  'an upstream asked by %s, with models of %s, takes a thought along: %s, and continues one: %s',
   (setting, ownedBy, takesThought, continuesThought) => {
     const continuing = continuingOf({ setting, address: '', ownedBy });
     expect(continuing).toMatchObject({ takesThought, continuesThought });

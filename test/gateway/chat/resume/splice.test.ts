@@ -125,7 +125,7 @@ test.each<[how: string, pieces: readonly string[]]>([
   ['in one piece with more', [`${SENT}, and`]],
   ['in pieces with more', [SENT.slice(0, 5), `${SENT.slice(5)}, and`]],
 ])(
-  'equal text %s is no echo but the answer begun anew, and nothing of it goes on',
+  'equal text %s is not an echo but a new answer, and none of it reaches the caller',
   (_how, pieces) => {
     expect(
       out(
@@ -228,7 +228,7 @@ test.each<[how: string, events: readonly string[]]>([
   ['comes in parts', [chunkOf('2', { content: [{ type: 'text', text: SENT }] })]],
   ['reasons', [chunkOf('2', { reasoning_content: 'hm' })]],
 ])(
-  'an answer given anew that %s has diverged, for good, and nothing of it goes on',
+  'a repeated answer that %s has diverged for good, and none of it reaches the caller',
   (_how, events) => {
     const splice = createSplice(transcriptOf(...FIRST), REPEATED);
     const pieces = events.map((event) => framesIn(event));
