@@ -22,6 +22,9 @@ test.each<[string, Buffer, string | null]>([
   ],
   ['too long for a name', form(part(MODEL, 'm'.repeat(201))), null],
   ['without an end', Buffer.from(`\r\n--b\r\n${MODEL}\r\n\r\nm`), null],
-])('a field that stands %s', (_where, bytes, value) => {
-  expect(formField(bytes, 'model')).toBe(value);
-});
+])(
+  'the model in a form is read only from a field that ends, before or after the files: one %s',
+  (_where, bytes, value) => {
+    expect(formField(bytes, 'model')).toBe(value);
+  },
+);

@@ -282,13 +282,16 @@ test.each([
       ],
     },
   },
-])('$who: the history is changed', ({ path, body, refusal, adjustment, sent }) => {
-  expect(after(path, body, refusal)).toBe(adjustment);
-  expect(adjusted(body, adjustment)).toEqual(sent);
-  expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
-});
+])(
+  'the history of a request is adjusted to a refusal: $who',
+  ({ path, body, refusal, adjustment, sent }) => {
+    expect(after(path, body, refusal)).toBe(adjustment);
+    expect(adjusted(body, adjustment)).toEqual(sent);
+    expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
+  },
+);
 
-test('of what may be another host’s is left out first what nothing came of, then ids, then all thoughts', () => {
+test('a refused history loses reasoning that nothing follows first, then the ids, then all reasoning', () => {
   const thought = (id: string, more: object = {}) => ({
     type: 'reasoning',
     id,
@@ -332,7 +335,7 @@ test.each([
   expect(after('/responses', body, error(message), { status: 404 })).toBe('without_item_ids');
 });
 
-test('of what an engine calls an error of its own only what it is known to call so changes a request', () => {
+test('a request is adjusted to a 500 only for words that engines are known to send with it', () => {
   const body = { messages: [user('a'), note('b')], user: 'u' };
   const as500 = (refusal: object) => after(CHAT, body, refusal, { status: 500 });
   expect(as500(error('System message must be at the beginning.'))).toBe('notes_as_user');
