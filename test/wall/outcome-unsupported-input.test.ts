@@ -9,7 +9,7 @@ const llamaCpp = (kind: string) =>
 
 /** What engines say; those of llama.cpp are recorded from a llama-server 0.7.0, build 11669. */
 const REFUSALS: readonly (readonly [says: string, status: number, body: string])[] = [
-  ['llama.cpp to a picture', 500, llamaCpp('image')],
+  ['llama.cpp to an image', 500, llamaCpp('image')],
   ['llama.cpp to audio', 500, llamaCpp('audio')],
   ['llama.cpp to a video', 500, llamaCpp('video')],
   [
@@ -80,43 +80,52 @@ const PICTURE = {
 };
 
 describe('input that an engine cannot read', () => {
-  test.each(REFUSALS)('is another upstream’s job: %s (%i)', async (_says, status, body) => {
-    const local = await startUpstream(json(status, body));
-    const hosted = await startUpstream(answers('I see it'));
-    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-    const answer = await chatStream(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
-    expect(textOf(answer.text)).toBe('I see it');
-    expect(local.calls).toHaveLength(1);
-  });
+  test.each(REFUSALS)(
+    'input that an engine cannot read falls back: %s (%i)',
+    async (_says, status, body) => {
+      const local = await startUpstream(json(status, body));
+      const hosted = await startUpstream(answers('I see it'));
+      const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+      const answer = await chatStream(gateway.url, PICTURE);
+      expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
+      expect(textOf(answer.text)).toBe('I see it');
+      expect(local.calls).toHaveLength(1);
+    },
+  );
 
   const OWN = REFUSALS.filter(([, status]) => status < 500);
   const WORDED = REFUSALS.filter(([, status]) => status >= 500);
 
-  test.each(OWN)('goes back byte for byte where nobody else can serve: %s (%i)', async (...row) => {
-    const [, status, body] = row;
-    const local = await startUpstream(json(status, body));
-    const gateway = await startGateway(at({ local: local.url }));
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
-    expect(local.calls).toHaveLength(1);
-  });
+  test.each(OWN)(
+    'a refusal of input goes back byte for byte where no other upstream can serve: %s (%i)',
+    async (...row) => {
+      const [, status, body] = row;
+      const local = await startUpstream(json(status, body));
+      const gateway = await startGateway(at({ local: local.url }));
+      const answer = await chat(gateway.url, PICTURE);
+      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
+      expect(local.calls).toHaveLength(1);
+    },
+  );
 
-  test.each(WORDED)('is a 400 in the words of the engine: %s (%i)', async (...row) => {
-    const [, status, body] = row;
-    const local = await startUpstream(json(status, body));
-    const gateway = await startGateway(at({ local: local.url }));
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
-    const { error: told } = JSON.parse(answer.text) as { error: Record<string, unknown> };
-    expect(told).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_input' });
-    expect(told['message']).toContain(messageOf(body).slice(0, 40));
-    // Some repeat the whole prompt.
-    expect(answer.text.length).toBeLessThan(1000);
-    expect(local.calls).toHaveLength(1);
-  });
+  test.each(WORDED)(
+    'a refusal of input with a 5xx is a 400 in the words of the engine where no other can serve: %s (%i)',
+    async (...row) => {
+      const [, status, body] = row;
+      const local = await startUpstream(json(status, body));
+      const gateway = await startGateway(at({ local: local.url }));
+      const answer = await chat(gateway.url, PICTURE);
+      expect(answer).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
+      const { error: told } = JSON.parse(answer.text) as { error: Record<string, unknown> };
+      expect(told).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_input' });
+      expect(told['message']).toContain(messageOf(body).slice(0, 40));
+      // Some repeat the whole prompt.
+      expect(answer.text.length).toBeLessThan(1000);
+      expect(local.calls).toHaveLength(1);
+    },
+  );
 
-  test('is told so too when a later upstream fails otherwise', async () => {
+  test('a refusal of input goes back as a 400 when a later upstream fails for another reason', async () => {
     const local = await startUpstream(json(500, llamaCpp('image')));
     const hosted = await startUpstream(error(503));
     const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
@@ -129,7 +138,7 @@ describe('input that an engine cannot read', () => {
     expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
   });
 
-  test('sent by one caller never opens the circuit for others', async () => {
+  test('input that an engine cannot read never opens the circuit for other callers', async () => {
     const local = await startUpstream(json(500, llamaCpp('image')));
     const hosted = await startUpstream(answers('I see it'));
     const gateway = await startGateway({
