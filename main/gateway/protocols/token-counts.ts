@@ -1,5 +1,4 @@
 import { isObject } from '#shared/objects.ts';
-import { memberOf } from '../../platform/json.ts';
 
 /** What an upstream reports of an exchange's tokens; absent is what it does not. */
 export interface TokenCounts {
@@ -58,15 +57,17 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
 
 /** The counts of llama.cpp's `timings`; its usage counts the whole prompt as input. */
 export function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
-  const cached = detailOf(timings, 'cache_n');
+  const cached = isObject(timings) ? countOf(timings['cache_n']) : undefined;
   return cached === undefined ? null : { cached };
 }
 
 /** With some models xAI, too, leaves cached tokens out of its input (vercel/ai#12485). */
 const withCached = (input: number, cached = 0) => (cached > input ? input + cached : input);
 
-const detailOf = (usage: unknown, ...names: readonly string[]) =>
-  countOf(memberOf(usage, ...names));
+function detailOf(usage: Readonly<Record<string, unknown>>, part: string, name: string) {
+  const details = usage[part];
+  return isObject(details) ? countOf(details[name]) : undefined;
+}
 
 /** More than any exchange has; sums of such numbers stay exact. */
 const MAX_TOKENS = 1_000_000_000;

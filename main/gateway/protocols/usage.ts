@@ -45,8 +45,25 @@ interface Metered {
 }
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf(body: Buffer, call: Metered): Tokens | null {
+export function tokensOf({ body, value }: WholeAnswer, call: Metered): Tokens | null {
+  const told = countsIn(value);
+  if (told !== null) return asTokens(told);
   return reportedTokens(body) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN));
+}
+
+interface WholeAnswer {
+  readonly body: Buffer;
+  /** The body parsed; undefined if nobody has. */
+  readonly value: unknown;
+}
+
+/** Null: it is not where most APIs have it. */
+function countsIn(answer: unknown): TokenCounts | null {
+  if (!isObject(answer)) return null;
+  const told = tokenCounts(answer['usage']);
+  return told === null || told.cached !== undefined
+    ? told
+    : { ...told, ...timedCounts(answer['timings']) };
 }
 
 function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
