@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Provider } from '#shared/provider.ts';
 import {
   entriesOf,
@@ -35,82 +35,84 @@ const entries = (data: readonly Provider[], circuits: Parameters<typeof entriesO
 const names = (data: readonly Provider[], circuits?: Parameters<typeof entriesOf>[1]) =>
   sorted(entries(data, circuits), 'state').map(({ name }) => name);
 
-test('machines that need attention are listed first, then all by name with numbers as numbers', () => {
-  expect(names(MIXED)).toEqual(['quiet', 'gpu-9', 'gpu-10', 'asleep']);
-});
+describe('the list of machines', () => {
+  test('machines that need attention are listed first, then all by name with numbers as numbers', () => {
+    expect(names(MIXED)).toEqual(['quiet', 'gpu-9', 'gpu-10', 'asleep']);
+  });
 
-test('a machine does not change its place in the list with the requests that it gets', () => {
-  const swapped = [named('gpu-10', {}, 'idle'), named('gpu-9')];
-  expect(names(swapped)).toEqual(['gpu-9', 'gpu-10']);
-});
+  test('a machine does not change its place in the list with the requests that it gets', () => {
+    const swapped = [named('gpu-10', {}, 'idle'), named('gpu-9')];
+    expect(names(swapped)).toEqual(['gpu-9', 'gpu-10']);
+  });
 
-test('an open circuit brings its machine to the top of the list', () => {
-  const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
-  expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
-});
+  test('an open circuit brings its machine to the top of the list', () => {
+    const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
+    expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
+  });
 
-test('machines sorted by state have a heading for each group, and a group without a machine is left out', () => {
-  const lines = linesOf(entries(MIXED), 'state');
-  expect(lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name))).toEqual([
-    'attention',
-    'quiet',
-    'ready',
-    'gpu-9',
-    'gpu-10',
-    'resting',
-    'asleep',
-  ]);
-});
+  test('machines sorted by state have a heading for each group, and a group without a machine is left out', () => {
+    const lines = linesOf(entries(MIXED), 'state');
+    expect(lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name))).toEqual([
+      'attention',
+      'quiet',
+      'ready',
+      'gpu-9',
+      'gpu-10',
+      'resting',
+      'asleep',
+    ]);
+  });
 
-test('machines sorted by a figure have the highest first, the unknown last and no headings', () => {
-  const [device] = agentRecord().gpu.devices;
-  const hot = (name: string, temperature_c: number | null) =>
-    named(name, {
-      gpu: { ...agentRecord().gpu, devices: device ? [{ ...device, temperature_c }] : [] },
-    });
-  const machines = [hot('cool', 40), hot('unknown', null), hot('hot', 81)];
-  const lines = linesOf(entries(machines), 'temperature');
-  expect(lines.map((line) => line.kind === 'machine' && line.entry.name)).toEqual([
-    'hot',
-    'cool',
-    'unknown',
-  ]);
-});
+  test('machines sorted by a figure have the highest first, the unknown last and no headings', () => {
+    const [device] = agentRecord().gpu.devices;
+    const hot = (name: string, temperature_c: number | null) =>
+      named(name, {
+        gpu: { ...agentRecord().gpu, devices: device ? [{ ...device, temperature_c }] : [] },
+      });
+    const machines = [hot('cool', 40), hot('unknown', null), hot('hot', 81)];
+    const lines = linesOf(entries(machines), 'temperature');
+    expect(lines.map((line) => line.kind === 'machine' && line.entry.name)).toEqual([
+      'hot',
+      'cool',
+      'unknown',
+    ]);
+  });
 
-test('the owner’s name of a machine is shown before its host’s, and a search finds the name and the note', () => {
-  const notes = { 'prv_gpu-9': { name: 'Attic', note: 'second fan' } };
-  const [attic] = entriesOf({ data: [named('gpu-9')], notes }, {});
-  expect(attic?.name).toBe('Attic');
-  for (const text of ['attic', 'second', 'gpu-9']) {
-    expect(attic && matchesText(attic, text)).toBe(true);
-  }
-});
+  test('the owner’s name of a machine is shown before its host’s, and a search finds the name and the note', () => {
+    const notes = { 'prv_gpu-9': { name: 'Attic', note: 'second fan' } };
+    const [attic] = entriesOf({ data: [named('gpu-9')], notes }, {});
+    expect(attic?.name).toBe('Attic');
+    for (const text of ['attic', 'second', 'gpu-9']) {
+      expect(attic && matchesText(attic, text)).toBe(true);
+    }
+  });
 
-test('a filter shows its own machines, and All shows all', () => {
-  const all = entries(MIXED);
-  const resting = all.filter((entry) => matchesGroup(entry, 'resting'));
-  expect(resting.map(({ name }) => name)).toEqual(['asleep']);
-  expect(all.every((entry) => matchesGroup(entry, 'all'))).toBe(true);
-});
+  test('a filter shows its own machines, and All shows all', () => {
+    const all = entries(MIXED);
+    const resting = all.filter((entry) => matchesGroup(entry, 'resting'));
+    expect(resting.map(({ name }) => name)).toEqual(['asleep']);
+    expect(all.every((entry) => matchesGroup(entry, 'all'))).toBe(true);
+  });
 
-test('a search finds names, chips, models and addresses of machines, in any order and case', () => {
-  const [entry] = entries([named('tower')]);
-  const found = (text: string) => entry && matchesText(entry, text);
-  for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow']) {
-    expect(found(text)).toBe(true);
-  }
-  expect(found('tower h200')).toBe(false);
-});
+  test('a search finds names, chips, models and addresses of machines, in any order and case', () => {
+    const [entry] = entries([named('tower')]);
+    const found = (text: string) => entry && matchesText(entry, text);
+    for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow']) {
+      expect(found(text)).toBe(true);
+    }
+    expect(found('tower h200')).toBe(false);
+  });
 
-test('a search finds nothing in unknown fields', () => {
-  const [entry] = entries([provider({}, { chip: null, region: null })]);
-  expect(entry && matchesText(entry, 'null')).toBe(false);
-});
+  test('a search finds nothing in unknown fields', () => {
+    const [entry] = entries([provider({}, { chip: null, region: null })]);
+    expect(entry && matchesText(entry, 'null')).toBe(false);
+  });
 
-test('the summary counts each machine once', () => {
-  expect(summaryOf(entries(MIXED))).toBe(
-    '4 machines: 2 can serve, 1 needs attention, 1 offline or paused.',
-  );
-  expect(summaryOf(entries([named('a')]))).toBe('1 machine: 1 can serve.');
-  expect(summaryOf([])).toBe('None yet.');
+  test('the summary counts each machine once', () => {
+    expect(summaryOf(entries(MIXED))).toBe(
+      '4 machines: 2 can serve, 1 needs attention, 1 offline or paused.',
+    );
+    expect(summaryOf(entries([named('a')]))).toBe('1 machine: 1 can serve.');
+    expect(summaryOf([])).toBe('None yet.');
+  });
 });
