@@ -186,7 +186,7 @@ test('a list of models takes nothing back from a test that failed', async () => 
   reader.leave();
 });
 
-test('an engine that is found busy by a test is passed over for two seconds and then counts as well', async () => {
+test('an engine that is found busy by a test is skipped for two seconds and then counts as well', async () => {
   const clock = createManualClock();
   const up = await startWell(error(503, 'server busy, please try again'));
   const other = await startWell();

@@ -46,7 +46,7 @@ const importing = (specifier: string) => `import { x } from '${specifier}';\nexp
 /** Plants a file that imports `specifier`. */
 const plantImport = (folder: string, specifier: string) => plant(folder, importing(specifier));
 
-const WALLS = [
+const BOUNDARIES = [
   ['the gateway', 'main/gateway', '../registry/registry.ts'],
   ['the gateway', 'main/gateway', '../agent/agent.ts'],
   ['the gateway', 'main/gateway/routing', '../../app/app.ts'],
@@ -89,12 +89,11 @@ const WALLS = [
   ['the window', 'renderer', 'node:fs'],
 ] as const;
 
-test.each(WALLS.map((wall) => [...wall, plantImport(wall[1], wall[2])] as const))(
-  '%s (%s) cannot import %s',
-  async (_who, _folder, _specifier, path) => {
-    expect(await breaches(path, 'no-restricted-imports')).toBe(1);
-  },
-);
+test.each(
+  BOUNDARIES.map((boundary) => [...boundary, plantImport(boundary[1], boundary[2])] as const),
+)('%s (%s) cannot import %s', async (_who, _folder, _specifier, path) => {
+  expect(await breaches(path, 'no-restricted-imports')).toBe(1);
+});
 
 /** The floors of the gateway from top to bottom; those in one entry do not import each other. */
 const FLOORS = [

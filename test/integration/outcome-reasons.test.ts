@@ -47,19 +47,19 @@ const SKIPS = {
   budget: { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_BUDGET_DAY: '0' },
 } as const satisfies Partial<Record<Listed, Readonly<Record<string, string>>>>;
 
-/** Produced by more than one request: test/wall/circuit.test.ts. */
+/** Produced by more than one request: test/integration/circuit.test.ts. */
 const BY_CIRCUITS = ['circuit_open'] as const satisfies readonly Listed[];
 
-/** Produced by calls beside each other: test/wall/hedge.test.ts and test/wall/predicted.test.ts. */
+/** Produced by calls beside each other: test/integration/hedge.test.ts and test/integration/predicted.test.ts. */
 const BY_RACES = ['outrun', 'predicted_slow'] as const satisfies readonly Listed[];
 
 /** Produced by a process without descriptors: test/e2e/descriptors.test.ts. */
 const BY_LIMITS = ['gateway_exhausted'] as const satisfies readonly Listed[];
 
-/** Produced by other endpoints than chat completions: test/wall/endpoint-models.test.ts, endpoint-support.test.ts. */
+/** Produced by other endpoints than chat completions: test/integration/endpoint-models.test.ts, endpoint-support.test.ts. */
 const BY_ENDPOINTS = ['model_mismatch', 'unsupported'] as const satisfies readonly Listed[];
 
-/** Produced by two requests of the same length: test/wall/silent-cut.test.ts. */
+/** Produced by two requests of the same length: test/integration/silent-cut.test.ts. */
 const BY_CUTS = ['truncated'] as const satisfies readonly Listed[];
 
 /** Reasons that nothing produces yet, and the work that will. */
