@@ -116,7 +116,7 @@ test.each<[name: string, first: Script, before: string, code: string]>([
     'upstream_error',
   ],
   [
-    'an error beside choices',
+    'an error next to choices',
     sse(
       A,
       'data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502}}\n\n',

@@ -27,12 +27,12 @@ const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 const USAGE_ASKED = '"stream_options":{"include_usage":true}';
 
 test.each<[name: string, body: string, message: RegExp]>([
-  ['a comma too many', `{${MESSAGES},}`, /position \d+/],
+  ['an extra comma', `{${MESSAGES},}`, /position \d+/],
   ['something after the end', `{${MESSAGES}} {}`, /position \d+/],
   ['a quote that is not closed', '{"messages":["', /position \d+/],
   ['a raw NUL byte in a text', `{${MESSAGES},"user":"a\0b"}`, /position \d+/],
   ['a raw line break in a text', `{${MESSAGES},"user":"a\nb"}`, /position \d+/],
-  ['an end too early', `{${MESSAGES}`, /position \d+|ends too early/],
+  ['an early end', `{${MESSAGES}`, /position \d+|ends too early/],
   ['no JSON at all', 'hello', /not valid JSON/],
   ['nothing', '', /not valid JSON/],
   ['a byte order mark', `\uFEFF{${MESSAGES}}`, /not valid JSON/],

@@ -161,7 +161,7 @@ test('reasoning alone is an answer', async () => {
   expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
-test('a head just under 32 KiB is read', async () => {
+test('a response head just under 32 KiB is read', async () => {
   const a = await startUpstream((call) => {
     call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
     return answers('fits')(call);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream } from '../support/upstream.ts';
@@ -79,79 +79,77 @@ const PICTURE = {
   ],
 };
 
-describe('input that an engine cannot read', () => {
-  test.each(REFUSALS)(
-    'input that an engine cannot read falls back: %s (%i)',
-    async (_says, status, body) => {
-      const local = await startUpstream(json(status, body));
-      const hosted = await startUpstream(answers('I see it'));
-      const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-      const answer = await chatStream(gateway.url, PICTURE);
-      expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
-      expect(textOf(answer.text)).toBe('I see it');
-      expect(local.calls).toHaveLength(1);
-    },
-  );
-
-  const OWN = REFUSALS.filter(([, status]) => status < 500);
-  const WORDED = REFUSALS.filter(([, status]) => status >= 500);
-
-  test.each(OWN)(
-    'a refusal of input goes back byte for byte where no other upstream can serve: %s (%i)',
-    async (...row) => {
-      const [, status, body] = row;
-      const local = await startUpstream(json(status, body));
-      const gateway = await startGateway(at({ local: local.url }));
-      const answer = await chat(gateway.url, PICTURE);
-      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
-      expect(local.calls).toHaveLength(1);
-    },
-  );
-
-  test.each(WORDED)(
-    'a refusal of input with a 5xx is a 400 in the words of the engine where no other can serve: %s (%i)',
-    async (...row) => {
-      const [, status, body] = row;
-      const local = await startUpstream(json(status, body));
-      const gateway = await startGateway(at({ local: local.url }));
-      const answer = await chat(gateway.url, PICTURE);
-      expect(answer).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
-      const { error: told } = JSON.parse(answer.text) as { error: Record<string, unknown> };
-      expect(told).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_input' });
-      expect(told['message']).toContain(messageOf(body).slice(0, 40));
-      // Some repeat the whole prompt.
-      expect(answer.text.length).toBeLessThan(1000);
-      expect(local.calls).toHaveLength(1);
-    },
-  );
-
-  test('a refusal of input goes back as a 400 when a later upstream fails for another reason', async () => {
-    const local = await startUpstream(json(500, llamaCpp('image')));
-    const hosted = await startUpstream(error(503));
-    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({
-      status: 400,
-      upstream: 'local',
-      reason: 'local=unsupported_input; hosted_a=http_503',
-    });
-    expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
-  });
-
-  test('input that an engine cannot read never opens the circuit for other callers', async () => {
-    const local = await startUpstream(json(500, llamaCpp('image')));
+test.each(REFUSALS)(
+  'input that an engine cannot read falls back: %s (%i)',
+  async (_says, status, body) => {
+    const local = await startUpstream(json(status, body));
     const hosted = await startUpstream(answers('I see it'));
-    const gateway = await startGateway({
-      ...at({ local: local.url, hosted_a: hosted.url }),
-      FAIL_THRESHOLD: '1',
-    });
-    for (let n = 0; n < 10; n += 1) await chat(gateway.url, PICTURE);
-    local.script = answers('from local');
-    expect(await chat(gateway.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(local.calls).toHaveLength(11);
-    expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({
-      open: false,
-      fails: 0,
-    });
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+    const answer = await chatStream(gateway.url, PICTURE);
+    expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
+    expect(textOf(answer.text)).toBe('I see it');
+    expect(local.calls).toHaveLength(1);
+  },
+);
+
+const OWN = REFUSALS.filter(([, status]) => status < 500);
+const WORDED = REFUSALS.filter(([, status]) => status >= 500);
+
+test.each(OWN)(
+  'a refusal of input goes back byte for byte where no other upstream can serve: %s (%i)',
+  async (...row) => {
+    const [, status, body] = row;
+    const local = await startUpstream(json(status, body));
+    const gateway = await startGateway(at({ local: local.url }));
+    const answer = await chat(gateway.url, PICTURE);
+    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
+    expect(local.calls).toHaveLength(1);
+  },
+);
+
+test.each(WORDED)(
+  'a refusal of input with a 5xx is a 400 in the words of the engine where no other can serve: %s (%i)',
+  async (...row) => {
+    const [, status, body] = row;
+    const local = await startUpstream(json(status, body));
+    const gateway = await startGateway(at({ local: local.url }));
+    const answer = await chat(gateway.url, PICTURE);
+    expect(answer).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
+    const { error: told } = JSON.parse(answer.text) as { error: Record<string, unknown> };
+    expect(told).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_input' });
+    expect(told['message']).toContain(messageOf(body).slice(0, 40));
+    // Some repeat the whole prompt.
+    expect(answer.text.length).toBeLessThan(1000);
+    expect(local.calls).toHaveLength(1);
+  },
+);
+
+test('a refusal of input goes back as a 400 when a later upstream fails for another reason', async () => {
+  const local = await startUpstream(json(500, llamaCpp('image')));
+  const hosted = await startUpstream(error(503));
+  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+  const answer = await chat(gateway.url, PICTURE);
+  expect(answer).toMatchObject({
+    status: 400,
+    upstream: 'local',
+    reason: 'local=unsupported_input; hosted_a=http_503',
+  });
+  expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
+});
+
+test('input that an engine cannot read never opens the circuit for other callers', async () => {
+  const local = await startUpstream(json(500, llamaCpp('image')));
+  const hosted = await startUpstream(answers('I see it'));
+  const gateway = await startGateway({
+    ...at({ local: local.url, hosted_a: hosted.url }),
+    FAIL_THRESHOLD: '1',
+  });
+  for (let n = 0; n < 10; n += 1) await chat(gateway.url, PICTURE);
+  local.script = answers('from local');
+  expect(await chat(gateway.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(local.calls).toHaveLength(11);
+  expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({
+    open: false,
+    fails: 0,
   });
 });

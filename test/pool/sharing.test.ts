@@ -61,7 +61,7 @@ const targetsAt = ({ registry }: PooledRegistry) =>
   registry.targets().map(({ id, address }) => ({ id, address }));
 
 describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => {
-  test('a machine that joins at one is known at the other, which takes its heartbeats', async () => {
+  test('a machine that joins at one gateway is known at the other, which takes its heartbeats', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     expect(await beat(b, agent, { current_model: 'llama-8b' })).toMatchObject({ kind: 'answered' });

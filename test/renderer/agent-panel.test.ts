@@ -156,7 +156,7 @@ test('a machine without a GPU that nobody added is neither listed nor reported a
   expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
 });
 
-test('the list calls a machine whose engine Local asks "used directly"', async () => {
+test('a machine whose engine Local calls is listed as "used directly"', async () => {
   putCardOnPath();
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());

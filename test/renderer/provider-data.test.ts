@@ -171,7 +171,7 @@ describe('the watch over the registry', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('a change during a reading is read after it', async () => {
+  test('a change of the registry during a reading is read after it', async () => {
     const it = watched();
     it.watch.changed();
     expect(it.plannedAt()).toBeNull();

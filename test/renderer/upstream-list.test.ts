@@ -233,7 +233,7 @@ describe('the verdict', () => {
     );
   });
 
-  test('the page is bare only while nothing at all is set up', () => {
+  test('the overview is bare only while nothing at all is set up', () => {
     expect(isUnconfigured(line([]))).toBe(true);
     expect(isUnconfigured(line([upstream('hosted_c')]))).toBe(false);
   });

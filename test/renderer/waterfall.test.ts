@@ -191,7 +191,7 @@ describe('the lines of a waterfall', () => {
     );
   });
 
-  test('calls one after the other stay on one line', () => {
+  test('calls one after the other are on one line of a waterfall', () => {
     expect(lanesOf(rows.sixteen().attempts)).toEqual(Array.from({ length: 16 }, () => 0));
   });
 
@@ -252,7 +252,7 @@ describe('the lines of a waterfall', () => {
     );
   });
 
-  test('a call that starts moves nothing that is drawn already', () => {
+  test('a call that starts moves no segment that is drawn already', () => {
     const { attempts } = rows.hedgedAndHandedOver();
     const running = { state: 'running', endMs: null } as const;
     const before = segmentsOf(request('a', { ...running, attempts: attempts.slice(0, 2) }), 12_000);
@@ -323,7 +323,7 @@ describe('the marks of a waterfall', () => {
     expect(first?.at).toBeLessThan(startOf(row, 1) ?? 0);
   });
 
-  test('words stand where their line is empty', () => {
+  test('the notes of a waterfall stand where their line is empty', () => {
     fc.assert(
       fc.property(history, (row) => {
         const segments = drawn(row);

@@ -189,6 +189,6 @@ const kept = plant(
   "import { UPSTREAM_IDS } from '#shared/ids.ts';\nexport const y = UPSTREAM_IDS;\n",
 );
 
-test('a file that keeps to its boundary passes', async () => {
+test('a file whose imports keep to its boundary passes', async () => {
   expect(await breaches(kept, 'no-restricted')).toBe(0);
 });

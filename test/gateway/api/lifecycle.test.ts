@@ -89,7 +89,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(process.platform === 'linux')(
-  'a request that runs at an address that is given up is answered to its end, and its connection carries one more at most',
+  'a request at an address that is given up is answered to its end, and its connection takes one more at most',
   async () => {
     const gateway = await startWaiting();
     const caller = connect(Number(gateway.port), '127.0.0.1');

@@ -24,7 +24,7 @@ const messages = [{ role: 'user', content: 'hello' }];
 
 test.each([
   ['text', { system: line('36ee5'), messages }],
-  ['text with more behind it', { system: `${line('36ee5')}\nYou are Claude Code.`, messages }],
+  ['text with more after it', { system: `${line('36ee5')}\nYou are Claude Code.`, messages }],
   ['blocks', { system: [block(line('36ee5')), block('You are Claude Code.')], messages }],
   [
     'a system message of a chat completion',

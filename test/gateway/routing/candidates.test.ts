@@ -82,7 +82,7 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
     ALL,
   ],
   [
-    'a name in a list beside an upstream that takes any',
+    'a name in a list next to an upstream that takes any',
     null,
     { ...ofAll('other'), HOSTED_C_MODEL: '', ONDEMAND_MODELS: 'x' },
     'x',

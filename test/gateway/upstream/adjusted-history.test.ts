@@ -201,7 +201,7 @@ test.each([
     adjustment: 'notes_as_user' as const,
   })),
   {
-    who: 'Mistral hears nothing from the system behind the model',
+    who: 'Mistral takes no system message after the model’s',
     path: CHAT,
     body: { messages: [user('a'), { role: 'assistant', content: 'b' }, note('c'), user('d')] },
     refusal: { object: 'error', message: "Unexpected role 'system' after role 'assistant'" },
@@ -209,7 +209,7 @@ test.each([
     sent: { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c'), user('d')] },
   },
   {
-    who: 'llama.cpp reads no thought that is only summed up',
+    who: 'llama.cpp reads no reasoning that is only a summary',
     path: '/responses',
     body: {
       input: [
@@ -234,7 +234,7 @@ test.each([
     },
   },
   {
-    who: 'vLLM reads no thought that is encrypted',
+    who: 'vLLM reads no encrypted reasoning',
     path: '/responses',
     body: {
       input: [
@@ -253,7 +253,7 @@ test.each([
     },
   },
   {
-    who: 'OpenAI’s models that do not think encrypt no thought',
+    who: 'OpenAI’s models that do not think have no encrypted reasoning',
     path: '/responses',
     body: { input: 'a', include: ['reasoning.encrypted_content', 'x'] },
     refusal: error('Encrypted content is not supported with this model.', { param: 'include' }),

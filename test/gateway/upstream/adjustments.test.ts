@@ -134,7 +134,7 @@ test.each([
     },
   },
   {
-    who: 'DeepSeek wants its own name for a thought',
+    who: 'DeepSeek wants its own name for reasoning',
     path: CHAT,
     body: { messages: [{ role: 'assistant', content: 'x', reasoning: 'hm' }] },
     refusal: error('The `reasoning_content` in the thinking mode must be passed back to the API.'),
@@ -218,7 +218,7 @@ test.each([
     },
   },
   {
-    who: 'Anthropic wants a thought at the start of a tool loop',
+    who: 'Anthropic wants reasoning at the start of a tool loop',
     path: '/messages',
     body: {
       thinking: { type: 'enabled', budget_tokens: 1024 },
@@ -350,7 +350,7 @@ test('an upstream that refuses streams is not asked for a whole answer that no s
   expect(after('/messages', body, refusal)).toBe('without_stream');
 });
 
-test('an upstream that refuses both names of the limit is not asked in circles', () => {
+test('an upstream that refuses both names of the token limit is not asked in circles', () => {
   const refusal = error("Unsupported parameter: 'max_completion_tokens'");
   const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens']);
   expect(after(CHAT, { max_completion_tokens: 5 }, refusal, { made })).toBeNull();

@@ -296,8 +296,8 @@ test.each<[how: string, events: readonly string[]]>([
   ['calls it otherwise', [text(SENT), piece('2', 0, { name: 'look', arguments: '{"at":2' })]],
   ['calls one tool less', [text(SENT), LOOKED, chunkOf('2', {}, 'tool_calls')]],
   ['calls a new tool too early', [text(SENT), piece('2', 2, { name: 'stop', arguments: '' })]],
-  ['says more before it calls', [text(`${SENT}!`), LOOKED]],
-  ['says more behind its calls', [text(SENT), LOOKED, GONE, text('!')]],
+  ['has more text before its calls', [text(`${SENT}!`), LOOKED]],
+  ['has more text after its calls', [text(SENT), LOOKED, GONE, text('!')]],
 ])('an answer given again that %s has diverged in its tool calls', (_how, events) => {
   const { bytes, diverged } = out(REPEATED, events, CALLED);
   expect([bytes, diverged]).toEqual(['', expect.any(String)]);

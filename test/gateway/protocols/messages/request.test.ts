@@ -128,7 +128,7 @@ describe('the conversation of a Messages request', () => {
       ),
     ],
     [
-      'a turn of which nothing can be told as an empty text between the others',
+      'a turn without anything to translate as an empty text between the others',
       {
         messages: [
           HI,
@@ -224,7 +224,7 @@ describe('the conversation of a Messages request', () => {
       said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
     ],
     [
-      "an image of a tool's result in the user message behind all results",
+      "an image of a tool's result in the user message after all results",
       {
         messages: [
           {

@@ -138,7 +138,7 @@ describe('the conversation of a Responses request', () => {
       said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
     ],
     [
-      'an empty turn as an empty text, and null beside calls only',
+      'an empty turn as an empty text, and null next to calls only',
       {
         input: [
           HI,
@@ -194,7 +194,7 @@ describe('the conversation of a Responses request', () => {
       }),
     ],
     [
-      "an image of a tool's result in the user message behind all results",
+      "an image of a tool's result in the user message after all results",
       {
         input: [
           called('a', 'shoot'),
