@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
 import { isObject } from '#shared/objects.ts';
 import { aliased } from './aliases.ts';
+import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/item-memory.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
@@ -37,6 +38,8 @@ export interface ChatRequest {
   readonly followsToolResult: () => boolean;
   /** What its model should be able to do, as far as a look at its bytes tells. */
   readonly needs: () => ModelNeeds;
+  /** Of its answer, if this is the chat form of another request; `model` is named where the upstream names none. */
+  readonly translator: ((model: string) => AnswerTranslator) | null;
 }
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
@@ -150,6 +153,7 @@ function toRequest(
     isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
     followsToolResult,
     needs: () => (needs ??= needsOf(bytes, members)),
+    translator: null,
   };
 }
 
@@ -171,6 +175,7 @@ export function formRequest(
     isAssemblable: () => false,
     followsToolResult: () => false,
     needs: () => NO_NEEDS,
+    translator: null,
   };
 }
 

@@ -42,7 +42,6 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     zeroSpend: false,
     chatForm: null,
     native: () => request,
-    translator: null,
     volatileParts: [],
     chain: () => null,
     prefix: null,
