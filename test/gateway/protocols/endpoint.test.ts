@@ -7,7 +7,7 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../../../main/gateway/protocols/chat-request.ts';
-import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
+import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 

@@ -8,7 +8,7 @@ import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
-import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/audio.ts';
+import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/endpoints.ts';
 import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { localCall } from '../../../main/gateway/upstream/call.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
