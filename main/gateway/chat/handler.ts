@@ -35,8 +35,7 @@ import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, AdmissionView, Place } from './admission.ts';
-import type { NoteDropped } from './dropped-fields.ts';
-import { answerChat, NOT_ROUTED } from './respond.ts';
+import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 import { isoTime } from '../../platform/dates.ts';
 
