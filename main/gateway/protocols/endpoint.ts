@@ -70,8 +70,11 @@ export interface Asked {
 export interface AnswerFormat {
   /** Judges a whole JSON answer of any size as it arrives, without parsing it. */
   readonly createScan: () => AnswerScan;
-  /** Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. */
-  readonly repaired?: (body: Buffer) => Buffer;
+  /**
+   * Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. `value` is the body
+   * parsed; undefined if nobody has.
+   */
+  readonly repaired?: (body: Buffer, value: unknown) => Buffer;
   /** Null if the endpoint has no streams. */
   readonly stream: StreamFormat | null;
   /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */

@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import type { Tokens } from '#shared/usage.ts';
-import { parseJson, memberOf } from '../../platform/json.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
@@ -44,8 +44,25 @@ interface Metered {
 }
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf(body: Buffer, call: Metered): Tokens | null {
+export function tokensOf({ body, value }: WholeAnswer, call: Metered): Tokens | null {
+  const told = countsIn(value);
+  if (told !== null) return asTokens(told);
   return reportedTokens(body) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN));
+}
+
+interface WholeAnswer {
+  readonly body: Buffer;
+  /** The body parsed; undefined if nobody has. */
+  readonly value: unknown;
+}
+
+/** Null: it is not where most APIs have it. */
+function countsIn(answer: unknown): TokenCounts | null {
+  if (!isObject(answer)) return null;
+  const told = tokenCounts(answer['usage']);
+  return told === null || told.cached !== undefined
+    ? told
+    : { ...told, ...timedCounts(answer['timings']) };
 }
 
 function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
@@ -233,15 +250,17 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
 
 /** The counts of llama.cpp's `timings`; its usage counts the whole prompt as input. */
 function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
-  const cached = detailOf(timings, 'cache_n');
+  const cached = isObject(timings) ? countOf(timings['cache_n']) : undefined;
   return cached === undefined ? null : { cached };
 }
 
 /** With some models xAI, too, leaves cached tokens out of its input (vercel/ai#12485). */
 const withCached = (input: number, cached = 0) => (cached > input ? input + cached : input);
 
-const detailOf = (usage: unknown, ...names: readonly string[]) =>
-  countOf(memberOf(usage, ...names));
+function detailOf(usage: Readonly<Record<string, unknown>>, part: string, name: string) {
+  const details = usage[part];
+  return isObject(details) ? countOf(details[name]) : undefined;
+}
 
 /** More than any exchange has; sums of such numbers stay exact. */
 const MAX_TOKENS = 1_000_000_000;

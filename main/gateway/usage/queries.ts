@@ -66,7 +66,7 @@ function requestQueries(db: Database) {
     .pluck();
   return {
     add(ended: UsageWrite['rows']) {
-      for (const each of ended) add.run(each.state === 'done' ? 1 : 0, JSON.stringify(each));
+      for (const { isDone, json } of ended) add.run(Number(isDone), json);
       for (const done of ended.length === 0 ? [] : [0, 1]) drop.run(done, done);
     },
     rows: (limit: number) => rows.all(limit),

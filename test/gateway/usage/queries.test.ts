@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { reportOf } from '../../../main/gateway/usage/recorder.ts';
+import { storedRow } from '../../../main/gateway/usage/messages.ts';
 import { createUsageQueries, queryOf } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
@@ -23,7 +24,8 @@ test('the last thousand that were answered are kept, and the last thousand of al
     request(`r${n}`, { state: n % 5 === 0 ? 'failed' : 'done' }),
   );
   for (let from = 0; from < rows.length; from += 500) {
-    queries.write({ nowMs: 0, increments: [], asked: [], rows: rows.slice(from, from + 500) });
+    const part = rows.slice(from, from + 500).map(storedRow);
+    queries.write({ nowMs: 0, increments: [], asked: [], rows: part });
   }
   const kept = new Set(ids(queries.rows(5000)));
   const failed = rows.filter(({ state }) => state === 'failed');

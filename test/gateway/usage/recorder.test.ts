@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RequestRow } from '#shared/live.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { UsageWrite } from '../../../main/gateway/usage/messages.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
@@ -31,7 +32,7 @@ test('of a burst all requests are counted, and the thousand newest rows are writ
   const [write] = writes;
   expect(writes).toHaveLength(1);
   expect(write?.increments).toMatchObject([{ figures: { calls: 6500, failures: 1500 } }]);
-  const rows = write?.rows ?? [];
+  const rows = (write?.rows ?? []).map(({ json }) => JSON.parse(json) as RequestRow);
   expect(rows.length).toBeLessThan(2500);
   expect(rows.filter(({ state }) => state === 'failed')).toEqual(failed.slice(-1000));
   expect(rows.slice(-1000)).toEqual(done.slice(-1000));

@@ -65,12 +65,17 @@ const MAX_REPAIRED_BYTES = 256 * 1024;
 const SUSPECT =
   /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
 
-function repaired(body: Buffer): Buffer {
-  if (body.length > MAX_REPAIRED_BYTES || !SUSPECT.test(body.toString('latin1'))) return body;
-  const answer = parseJson(body.toString('utf8'));
+function repaired(body: Buffer, value: unknown): Buffer {
+  const isUsual = value === undefined && !isSuspect(body);
+  if (isUsual) return body;
+  const answer = value ?? parseJson(body.toString('utf8'));
   const right = isObject(answer) ? repairedAnswer(answer) : answer;
   const json = right === answer ? null : writeJson(right);
   return json === null ? body : Buffer.from(json);
+}
+
+function isSuspect(body: Buffer): boolean {
+  return body.length <= MAX_REPAIRED_BYTES && SUSPECT.test(body.toString('latin1'));
 }
 
 /** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
