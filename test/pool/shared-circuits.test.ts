@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Circuits, createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { activeExclusions } from '../../main/gateway/circuits/exclusions.ts';
-import { circuitReport, exclusionReports } from '../../main/gateway/circuits/report.ts';
+import { circuitReport, exclusionReports } from '../../main/gateway/monitoring/status.ts';
 import type { Failure } from '../../main/gateway/upstream/failure.ts';
 import { dualTimeOf } from '../../main/platform/clock.ts';
 import { createSharedCircuits } from '../../main/pool/shared-circuits.ts';

@@ -8,7 +8,7 @@ import {
   encodeExclusions,
 } from '../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
-import { circuitReport } from '../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import { check, history, play, type World } from './circuit-histories.ts';
 
 const RUNS = { numRuns: 10_000 };

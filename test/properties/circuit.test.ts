@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit, type BreakerState, record, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs, untilMs } from '../../main/platform/clock.ts';
-import { circuitReport } from '../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
   check,
   history,

@@ -1,9 +1,8 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { firstTokenMsOf } from '#shared/figures.ts';
 import { machinesIn } from '#shared/machine-names.ts';
-import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
+import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, dualTimeOf } from '../../../main/platform/clock.ts';
-import { circuitReport, providerCircuitReport } from '../../../main/gateway/circuits/report.ts';
+import { circuitReport, providerCircuitReport } from '../../../main/gateway/monitoring/status.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const LIMITS: Limits = {

@@ -10,7 +10,7 @@ import {
   type Exclusions,
   withExclusion,
 } from '../../../main/gateway/circuits/exclusions.ts';
-import { exclusionReports } from '../../../main/gateway/circuits/report.ts';
+import { exclusionReports } from '../../../main/gateway/monitoring/status.ts';
 
 const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
 

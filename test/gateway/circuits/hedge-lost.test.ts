@@ -15,7 +15,7 @@ import {
 } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { later, type DualTime } from '../../../main/platform/clock.ts';
-import { circuitReport } from '../../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../../main/gateway/monitoring/status.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 

@@ -7,7 +7,7 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../../../main/gateway/protocols/chat-request.ts';
-import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
+import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 
@@ -42,7 +42,6 @@ test('a call goes to the path of its endpoint, under the API version of the upst
     zeroSpend: false,
     chatForm: null,
     native: () => request,
-    translator: null,
     volatileParts: [],
     chain: () => null,
     prefix: null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formField } from '../../../main/gateway/protocols/form-fields.ts';
+import { formField } from '../../../main/gateway/protocols/chat-request.ts';
 
 const part = (head: string, body: string) => `--b\r\n${head}\r\n\r\n${body}\r\n`;
 const MODEL = 'Content-Disposition: form-data; name="model"';

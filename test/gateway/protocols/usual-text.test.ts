@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import { CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { createUsualText } from '../../../main/gateway/protocols/usual-text.ts';
+import { createUsualText } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { createAssemblingReader } from '../../../main/gateway/upstream/body-readers.ts';
 
 const eventOf = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);

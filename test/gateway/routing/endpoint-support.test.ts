@@ -3,7 +3,7 @@ import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-su
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES } from '../../../main/gateway/protocols/responses/endpoint.ts';
-import { RERANK } from '../../../main/gateway/protocols/vectors.ts';
+import { RERANK } from '../../../main/gateway/protocols/endpoints.ts';
 import type { Protocols } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 

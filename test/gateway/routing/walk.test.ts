@@ -80,7 +80,6 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
         zeroSpend,
         chatForm: null,
         native: () => request,
-        translator: null,
         volatileParts: [],
         chain: () => null,
         prefix: null,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
-import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
+import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { type CutPrompt, createWindows } from '../../../main/gateway/routing/windows.ts';
 import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';

@@ -30,7 +30,6 @@ function sentTo(address: string) {
       zeroSpend: false,
       chatForm: null,
       native,
-      translator: null,
       volatileParts,
       chain: () => null,
       prefix: null,
