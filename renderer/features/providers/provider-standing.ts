@@ -1,13 +1,13 @@
 import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
+import { distinctNames } from '#shared/machine-names.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
-import { distinctNames } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
