@@ -118,6 +118,7 @@ export const overview = {
   demo: {
     badge: 'Demo',
     text: 'The upstreams are simulated, and their answers are canned text. Break one above, or take these steps:',
+    begin: 'All is healthy, and Local answers. Begin with step 1.',
     own: 'Your own mix: the headline says who answers.',
     traffic: 'Send a request every second',
     steps: {
