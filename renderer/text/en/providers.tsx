@@ -104,9 +104,8 @@ export const providers = {
     memory: 'Memory',
     busy: 'Load',
     temperature: 'Temperature',
-    used: (used: string) => `${used} GB used`,
-    useUnknown: (total: string) => `${total} GB, use unknown`,
-    usedOf: (used: string, total: string) => `${used} of ${total} GB`,
+    used: (used: string) => `${used} used`,
+    useUnknown: (total: string) => `${total}, use unknown`,
     percent: (percent: number) => `${percent}%`,
     /** Of more than four GPUs the lowest and the highest. */
     percents: (all: readonly number[]) =>
@@ -167,7 +166,6 @@ export const providers = {
     models: (count: number) => counted(count, MODELS),
     modelAndMore: (model: string, more: number) => `${model} + ${formatCount(more)}`,
     noSpeed: '–',
-    gb: (count: string) => `${count} GB`,
     unit: (value: string, unit: string) => `${value} ${unit}`,
     bandwidthUnit: 'GB/s',
     speedUnit: 'tokens/s',
