@@ -45,6 +45,8 @@ export interface ProviderEntry {
   /** The owner's name for it, otherwise its host name. */
   readonly name: string;
   readonly note: string;
+  /** True for the gateway's own machine. */
+  readonly isHere: boolean;
 }
 
 const UNVERIFIED: ReadonlySet<StandingKind> = new Set([

@@ -7,7 +7,7 @@ import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
-import { directMachine } from '../this-machine/agent-engine.ts';
+import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { AddMachine } from './add-machine.tsx';
 import { ProviderList } from './provider-list.tsx';
@@ -51,9 +51,10 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
 
   const { providerCircuits } = data.status.stats;
   const directId = directMachine(agent.last(), data.status);
+  const hereId = ownMachine(agent.last());
   const all = useMemo(
-    () => entriesOf(list ?? NONE, providerCircuits, directId),
-    [list, providerCircuits, directId],
+    () => entriesOf(list ?? NONE, providerCircuits, { directId, hereId }),
+    [list, providerCircuits, directId, hereId],
   );
   const failed = list === null && frozenAt === null ? failure : null;
   return (

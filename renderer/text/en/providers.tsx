@@ -67,6 +67,7 @@ export const providers = {
     inFlight: { title: 'In flight', sort: 'Requests in flight', after: ' in flight' },
     heartbeat: { title: 'Heartbeat', sort: 'Longest silence', aloud: 'last heartbeat ' },
   },
+  here: 'This machine',
   noted: (chip: string, note: string) => `${chip} · ${note}`,
   note: { title: 'Name and note', name: 'Your name for it', note: 'Note' },
   noneYet: {
