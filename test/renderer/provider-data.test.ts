@@ -217,7 +217,7 @@ test('the summary of the registry in the live feed stays the same object until i
     failed: 0,
     serving: 1,
     models: 2,
-    load: 40,
+    load: { lowest: 0, highest: 97 },
   };
   const before = live({ providers: summary });
   expect(before.providers).toEqual(summary);

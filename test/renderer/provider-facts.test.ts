@@ -96,7 +96,7 @@ describe('the meters of a machine', () => {
 
   test('a meter shows its figure and its share of the whole', () => {
     const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
-    expect(memory).toEqual({ label: 'Memory', text: '12.0 of 24.0 GB', share: 0.5 });
+    expect(memory).toEqual({ label: 'Memory', text: '12 of 24 GB', share: 0.5 });
     expect(busy).toEqual({ label: 'Load', text: '3%', share: 0.03 });
     expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41 });
   });
@@ -111,8 +111,8 @@ describe('the meters of a machine', () => {
     for (const meter of shown(unknown)) {
       expect(meter).toMatchObject({ text: 'unknown', share: null });
     }
-    expect(shown({ memory_used_mb: null })[0]?.text).toBe('24.0 GB, use unknown');
-    expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1.0 GB used');
+    expect(shown({ memory_used_mb: null })[0]?.text).toBe('24 GB, use unknown');
+    expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1 GB used');
     expect(shown({ memory_total_mb: 0, memory_used_mb: 0 })[0]?.share).toBeNull();
   });
 

@@ -8,7 +8,9 @@ import {
   sorted,
   summaryOf,
 } from '../../renderer/features/providers/provider-listing.ts';
-import { agentRecord } from '../support/agent-record.ts';
+import { gpuTexts } from '../../renderer/features/providers/provider-facts.ts';
+import { t } from '../../renderer/text/t.ts';
+import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
 const { host } = agentRecord();
@@ -48,6 +50,40 @@ describe('the list of machines', () => {
   test('an open circuit brings its machine to the top of the list', () => {
     const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
     expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
+  });
+
+  test('this machine is marked, and found by these words', () => {
+    const data = [named('vm'), named('vm', { id: 'prv_here' })];
+    const marked = entriesOf({ data }, {}, { directId: null, hereId: 'prv_here' });
+    expect(marked.map(({ isHere }) => isHere)).toEqual([false, true]);
+    expect(marked.filter((one) => matchesText(one, 'this machine'))).toEqual([marked[1]]);
+  });
+
+  test('the machine with the busiest GPU comes first by load, one busy and one idle are not two at half', () => {
+    const loaded = (hostname: string, ...loads: (number | null)[]) => {
+      const devices = loads.map((util_gpu, index) => gpuDevice({ index, util_gpu }));
+      const gpu = { ...agentRecord().gpu, count: loads.length, devices };
+      return provider({ id: `prv_${hostname}` }, { host: { ...host, hostname }, gpu });
+    };
+    const eight = [0, 0, 97, 0, 0, 12, 0, 0];
+    const machines = [
+      loaded('steady', 60),
+      loaded('unknown', null),
+      loaded('two', 97, 0),
+      loaded('eight', ...eight),
+    ];
+    const lines = sorted(entries(machines), 'load').map(({ name, provider: { gpu } }) => [
+      name,
+      gpuTexts({ gpu }).load,
+    ]);
+    expect(lines).toEqual([
+      ['eight', '0–97%'],
+      ['two', '97 · 0%'],
+      ['steady', '60%'],
+      ['unknown', '–'],
+    ]);
+    const capacity = { serving: 1, count: 1, models: 1, load: { lowest: 0, highest: 97 } };
+    expect(t.overview.track.capacity(capacity)).toBe('1 model · GPU load 0–97%');
   });
 
   test('machines sorted by state have a heading for each group, and a group without a machine is left out', () => {
