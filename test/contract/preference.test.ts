@@ -99,7 +99,7 @@ test('no money is spent for a preference where none may be spent', async () => {
   expect(a.calls).toEqual([]);
 });
 
-test('an upstream whose budget is spent is passed over though it is preferred', async () => {
+test('an upstream whose budget is spent is skipped even if it is preferred', async () => {
   const { gateway, prefers } = await started({
     HOSTED_A_PRICE_INPUT: '1000000',
     HOSTED_A_PRICE_OUTPUT: '1000000',
