@@ -123,8 +123,10 @@ describe('an upstream whose circuit is open', () => {
   ])('a health check passes where %s (%i)', async (_says, status) => {
     const { clock, up, gateway } = await startOpened('local');
     up.answerGet = ({ res }) => void res.writeHead(status).end('{}');
-    await pass(gateway, clock, FIRST_MS);
-    expect(circuitOf(gateway, 'local')).toMatchObject({ cooldownRemainingMs: 0 });
+    // A jump leaves no time for the engine's list of models either, and its engine is checked for that as well.
+    await pass(gateway, clock, FIRST_MS - 1);
+    await pass(gateway, clock, 1);
+    await expect.poll(() => circuitOf(gateway, 'local')).toMatchObject({ cooldownRemainingMs: 0 });
   });
 
   test('a health check carries the key and the headers of its upstream, and is never a completion', async () => {
