@@ -7,9 +7,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
 import { parseJson } from '../../main/platform/json.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { startOwned } from '../support/owned-gateway.ts';
+import { own, startOwned } from '../support/owned-gateway.ts';
 import { PROGRAM, runCli, startCli, startProgram } from '../support/process.ts';
+import { type MachineGiven, machineAt, startTier } from '../support/tier.ts';
 import { startHost } from '../support/two-hosts.ts';
+import { recordOf } from '../registry/world.ts';
 import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
 
 /** A gateway as a process of its own, with its commands. */
@@ -112,6 +114,42 @@ test('chat fails with the reason where no upstream answers, and where the answer
   const half = await run('chat', 'Hello.');
   expect([half.code, half.stdout]).toEqual([1, 'Half\n']);
   expect(half.stderr.trimEnd().split('\n')).toHaveLength(2);
+});
+
+/** What `chat` says over a gateway that knows these machines by these names. */
+async function chatWith(machines: readonly MachineGiven[], ...options: string[]) {
+  const started = await Promise.all(machines.map(() => startUpstream(answers('Hi.'))));
+  const known = started.map((upstream, at) => machineAt(upstream, machines[at]));
+  const { dataDirectory, url } = await startTier(known);
+  own(dataDirectory, url);
+  const said = await runCli({ DATA_DIR: dataDirectory }, 'chat', ...options, 'Hello.');
+  return { ...said, ids: known.map(({ id }) => id) };
+}
+
+const named = (hostname: string): MachineGiven => ({
+  record: { host: { ...recordOf().host, hostname } },
+});
+
+test('chat calls a machine by its name', async () => {
+  const { stderr, ids } = await chatWith([named('tower'), named('attic')]);
+  expect(stderr).toMatch(/^\[local on tower \| m \| /);
+  const json = await chatWith([named('tower')], '--json');
+  expect(JSON.parse(json.stdout)).toMatchObject({ provider: json.ids[0], machine: 'tower' });
+  expect(stderr).not.toContain(ids[0]);
+});
+
+test('chat tells two machines of one name apart', async () => {
+  const { stderr, ids } = await chatWith([named('tower'), named('tower')]);
+  expect(stderr).toMatch(`[local on tower (${ids[0]?.slice(4, 12)}) | `);
+});
+
+test('chat says by their names which machines are to blame, and of one without a name the digits', async () => {
+  const failed = { verification: { state: 'failed', failedRuns: 1 } } as const;
+  const { code, stderr, ids } = await chatWith([{ ...named('tower'), ...failed }, failed]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('tower has failed its verification');
+  expect(stderr).toContain(`machine ${ids[1]?.slice(4, 12)} has failed its verification`);
+  expect(stderr).not.toContain('prv_');
 });
 
 test('models lists what apps can ask for', async () => {

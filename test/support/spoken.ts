@@ -112,7 +112,6 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       zeroSpend: false,
       chatForm: null,
       native: () => request,
-      translator: null,
       volatileParts: [],
       chain: () => null,
       prefix: null,

@@ -1,4 +1,3 @@
-import { createUsualText } from '../protocols/usual-text.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
@@ -24,7 +23,7 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
-import { errorOutsideOfData } from '../protocols/stream-inspector.ts';
+import { errorOutsideOfData, createUsualText } from '../protocols/stream-inspector.ts';
 
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {

@@ -1,6 +1,6 @@
 import type { MachineFigures, UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-filter.ts';
 import type { AskedAt } from './asked.ts';
 import type { Increment } from './tally.ts';
 

@@ -2,7 +2,7 @@ import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import { outcomeOf } from '#shared/outcome.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { RequestsWanted } from '#shared/request-page.ts';
+import type { RequestsWanted } from '#shared/request-filter.ts';
 import type {
   HistoryMachine,
   HistoryPoint,
