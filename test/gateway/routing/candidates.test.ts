@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, type HostedId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
@@ -30,8 +30,10 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
   const local: LocalChoice =
     models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
   const remotes = remoteUpstreams(config);
-  const order = (model: string | null) =>
-    orderFor({ request: { model, endpoint: CHAT_COMPLETIONS }, config }, remotes, () => local);
+  const order = (model: string | null, preferred: HostedId | null = null) => {
+    const request = { model, endpoint: CHAT_COMPLETIONS };
+    return orderFor({ request, config, remotes, preferred }, () => local);
+  };
   return { order, remotes };
 }
 
@@ -96,14 +98,15 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
 const model = fc.constantFrom('x', 'y', 'z');
 const models = fc.uniqueArray(model, { maxLength: 3 });
 
-test('every upstream is called once, those that have the model first, and otherwise in routing order', () => {
+test('every upstream is called once: those that have the model first, among them the preferred one, then routing order', () => {
   const listing = fc.record({ a: models, b: models, c: models, d: models });
   const property = fc.property(
     fc.option(models),
     listing,
     fc.option(model),
     fc.boolean(),
-    (local, lists, asked, hasAlias) => {
+    fc.option(fc.constantFrom(...HOSTED_IDS)),
+    (local, lists, asked, hasAlias, preferred) => {
       const env = Object.entries(lists).map(([key, list]) => [
         `${NAMES[key as keyof typeof NAMES].toUpperCase()}_MODELS`,
         list.join(','),
@@ -111,7 +114,7 @@ test('every upstream is called once, those that have the model first, and otherw
       const alias = hasAlias ? { MODEL_ALIASES: 'smart=x' } : {};
       const given = { ...ofAll('other'), ...(Object.fromEntries(env) as object), ...alias };
       const { order, remotes } = world(local, given);
-      const got = order(asked);
+      const got = order(asked, preferred);
       const has = (id: UpstreamId) => {
         if (id === 'local')
           return (
@@ -119,10 +122,11 @@ test('every upstream is called once, those that have the model first, and otherw
           );
         return remotes.some((each) => each.id === id && servesModel(each, asked));
       };
-      const expected = [...ALL.filter(has), ...ALL.filter((id) => !has(id))];
+      const all = preferred === null ? ALL : [preferred, ...ALL.filter((id) => id !== preferred)];
+      const expected = [...all.filter(has), ...all.filter((id) => !has(id))];
       const named = Object.values(lists).some((list) => asked !== null && list.includes(asked));
       const isChosen = asked !== null && (named || (hasAlias && asked === 'x'));
-      expect(got).toEqual(isChosen ? expected : ALL);
+      expect(got).toEqual(isChosen ? expected : all);
     },
   );
   fc.assert(property);

@@ -86,6 +86,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
       },
       config,
       remotes: remoteUpstreams(config),
+      preferred: null,
       epoch: 0,
       signal: new AbortController().signal,
       observer: UNOBSERVED,
