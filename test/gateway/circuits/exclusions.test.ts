@@ -61,9 +61,9 @@ test('an exclusion holds until its deadline', () => {
 });
 
 test.each([
-  ['that is shorter does not shorten the first', 5000, 1000, 5000],
-  ['that is longer lengthens the first', 1000, 5000, 5000],
-])('a second exclusion for the same reason %s', (_, firstMs, secondMs, ms) => {
+  ['a shorter second exclusion does not shorten the first of its reason', 5000, 1000, 5000],
+  ['a longer second exclusion lengthens the first of its reason', 1000, 5000, 5000],
+])('%s', (_, firstMs, secondMs, ms) => {
   const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
   expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
 });
@@ -100,7 +100,7 @@ test.each<
     'model_not_found',
   ],
   [[['busy', 2000]], 'busy'],
-])('the exclusion that is shown of %j is %s', (reasons, named) => {
+])('the exclusion shown of %j is %s', (reasons, named) => {
   expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
 });
 
