@@ -152,7 +152,7 @@ test('the search of settings shows what matches, behind "More" too, and everythi
 test('the arrow of "More" points down only once it is open', async () => {
   const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
   await openSettings(page, '/local');
-  const more = section(page, 'Your GPUs (Local)').getByText('More', { exact: true });
+  const more = section(page, 'Your GPUs (Local)').locator('.more-fields > summary');
   const arrow = () => more.evaluate((it) => getComputedStyle(it, '::before').rotate);
   await more.waitFor();
   expect(await arrow()).toBe('-45deg');
