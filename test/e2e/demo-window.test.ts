@@ -18,7 +18,7 @@ test.each([
   ['Local', 'unreachable', 'Serving from Hosted A. Local is down.'],
   ['Local', '500 errors', 'Serving from Hosted A. Local is down.'],
   ['Hosted A', 'unreachable', 'Serving from Local'],
-])('what is broken at %s is told without a request: %s', async (label, fault, told) => {
+])('a fault at %s is shown without a request: %s', async (label, fault, told) => {
   const { page } = await openDemo();
   await page.getByLabel(`${label}: Simulate`).selectOption({ label: fault });
   const broken = station(page, label);
@@ -48,7 +48,7 @@ test('a reader who has opened the link is signed in in every tab, and the link w
   await stranger.getByText('Open the link that the demo has printed').waitFor();
 });
 
-test('the steps break and heal, and the demo sends requests of its own until it is told not to', async () => {
+test('the demo’s steps break and heal, and it sends requests of its own until told to stop', async () => {
   const { demo, page } = await openDemo();
   const steps = page.getByRole('region', { name: 'Demo' });
   const rows = page.locator('.request-row, .request-list li');

@@ -1,5 +1,5 @@
 import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
 import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestRow } from '#shared/live.ts';
 import { namesMachine, withMachineNames } from '#shared/machine-names.ts';

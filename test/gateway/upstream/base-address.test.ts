@@ -17,7 +17,7 @@ test.each([
     'https://x.services.ai.azure.com/models?api-version=2024-05-01-preview',
     'https://x.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview',
   ],
-])('of a hosted API at %s the address of a call is %s', (baseUrl, address) => {
+])('a hosted API at the base URL %s is called at %s', (baseUrl, address) => {
   expect(chatAt(baseUrl, 'hosted_a')).toBe(address);
 });
 
@@ -25,6 +25,6 @@ test.each([
   'http://127.0.0.1:8080',
   'http://127.0.0.1:8080/v1/',
   'http://127.0.0.1:8080/v1/chat/completions',
-])('an engine given as %s is called under /v1', (baseUrl) => {
+])('an engine at the address %s is called under /v1', (baseUrl) => {
   expect(chatAt(baseUrl, 'local')).toBe('http://127.0.0.1:8080/v1/chat/completions');
 });
