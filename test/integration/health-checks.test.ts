@@ -75,7 +75,7 @@ describe('an upstream whose circuit is open', () => {
       expect(circuitOf(gateway, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
       expect(await chat(gateway.url)).toMatchObject({ upstream: id, reason: 'none' });
       expect(circuitOf(gateway, id)).toMatchObject({ open: false });
-      // Whoever is well is left in peace.
+      // A healthy upstream is not checked.
       await pass(gateway, clock, 10_000);
       expect(checks()).toHaveLength(1);
     },

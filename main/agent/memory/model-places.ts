@@ -11,7 +11,7 @@ export type ModelPlaces =
   | { readonly kind: 'known'; readonly places: readonly ModelPlace[] }
   | { readonly kind: 'unknown'; readonly offered: readonly string[] };
 
-/** Where an order has something to do: at the first engine that offers the model, or at all that hold it. */
+/** Where a change has something to do: at the first engine that offers the model, or at all that hold it. */
 export function placesOf(
   engines: readonly ReachableEngine[],
   action: ModelAction,
