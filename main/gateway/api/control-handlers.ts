@@ -27,7 +27,7 @@ import { sendError } from '../http/responses.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { KeyLimits } from '../usage/limits.ts';
+import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 
 /** The live settings, as their routes use them. */
