@@ -292,7 +292,7 @@ function allChat(targets: readonly LocalTarget[]): boolean {
 }
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
-export function formForRemote(
+function formForRemote(
   asked: SuitabilityRequest,
   upstream: RemoteUpstream,
 ): ChatCall | Unsuitable {
@@ -306,7 +306,7 @@ export function formForRemote(
 }
 
 /** As for a remote upstream; the window must be large enough. */
-export function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
+function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
   const form = localForm(asked, target);
   if (typeof form === 'string') return form;
   return asked.windows.exceeds(target, form.request) ? 'context_length' : form;
