@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -174,4 +174,22 @@ export async function changeModel(
     answer: z.unknown(),
   });
   return asked.kind === 'failed' ? asked : answer({ model, action }, `${model}: ${action}ed.`);
+}
+
+const PREFERRED = z.object({
+  preferred: z.object({ id: z.enum(HOSTED_IDS), until: z.string() }).nullable(),
+});
+
+/** Has requests try a hosted upstream before the others for an hour; `none` ends that. */
+export async function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
+  const json = { id: id === 'none' ? null : id };
+  const call = { method: 'PUT', path: 'preference', json, answer: PREFERRED } as const;
+  const asked = await ask(dataDirectory, call);
+  if (asked.kind === 'failed') return asked;
+  const { preferred } = asked.body;
+  const said =
+    preferred === null
+      ? 'Local is tried first again.'
+      : `${preferred.id} is tried first for an hour, then Local again.`;
+  return answer(asked.body, said);
 }

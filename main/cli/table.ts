@@ -1,8 +1,8 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
 import { chat, models } from './chat.ts';
 import { answer, type Command, type CommandOutcome, EXIT, failed } from './command.ts';
-import { leave, reset, setMode } from './owner-commands.ts';
+import { leave, prefer, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
@@ -101,6 +101,13 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
     arguments: [{ name: 'id', known: UPSTREAM_IDS }],
     run: reset,
+  },
+  {
+    name: 'prefer',
+    summary: 'Try a hosted upstream before the others, Local too, for an hour; "none" ends it.',
+    details: 'Circuits, budgets and “Local only” still hold. A restart ends it.',
+    arguments: [{ name: 'id', choices: [...HOSTED_IDS, 'none'] }],
+    run: prefer,
   },
   {
     name: 'join',

@@ -55,7 +55,7 @@ test('fallbacks and failures are the same number in the overview, the history, t
   });
 });
 
-test('with nothing set up for Local, a hosted upstream that answers is the first choice', async () => {
+test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
   const hosted = await startUpstream(answers('hi'));
   const { url } = await startWithHistory(at({ hosted_b: hosted.url }));
   expect((await chat(url)).reason).toBe('none');

@@ -118,6 +118,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     },
     config,
     remotes: remoteUpstreams(config),
+    preferred: null,
     epoch: 0,
     observer,
     signal: new AbortController().signal,

@@ -86,6 +86,7 @@ export function routeTable({
     route('GET', ['/api/v1/sharing'], 'control', sharing.view),
     route('PUT', ['/api/v1/sharing'], 'control', sharing.change),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
+    route('PUT', ['/api/v1/preference'], 'control', control.prefer),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),
     route('POST', ['/api/v1/upstreams/:id/swap'], 'control', control.swapUpstreams),

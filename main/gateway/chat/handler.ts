@@ -16,6 +16,7 @@ import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
+import type { Preference } from '../routing/preference.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../protocols/responses/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
@@ -47,6 +48,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
+  readonly preference: Pick<Preference, 'id'>;
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
@@ -128,6 +130,7 @@ async function answer(
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const remotes = deps.remotesIn(config);
+  const preferred = deps.preference.id();
   const epoch = deps.circuits.epoch();
   const request = withoutAlias(read, config.routing.modelAliases, (name) =>
     isOwnModel(name, remotes, deps.pickLocal()),
@@ -164,6 +167,7 @@ async function answer(
     call,
     config,
     remotes,
+    preferred,
     epoch,
     signal: gone,
     reserveCopy,

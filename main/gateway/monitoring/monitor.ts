@@ -20,6 +20,7 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
+import { createPreference } from '../routing/preference.ts';
 import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -124,6 +125,7 @@ export function createMonitor(deps: MonitorDeps) {
     state.changed();
     feed.changed();
   });
+  const preference = createPreference(clock, () => feed.changed());
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
@@ -149,6 +151,7 @@ export function createMonitor(deps: MonitorDeps) {
       forceZeroHeader,
       admission: deps.admission(),
       budgetAt: (id) => budgets.at(id),
+      preferred: preference.view(),
     });
   };
   const traffic = createTraffic();
@@ -173,6 +176,7 @@ export function createMonitor(deps: MonitorDeps) {
     prefixes,
     stats,
     warmup,
+    preference,
     feed,
     ...counting,
     /** Counts since the start. */

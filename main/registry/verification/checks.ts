@@ -192,10 +192,7 @@ const INFERENCE_TIMEOUT_MS = 10_000;
 /**
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
-async function probeHealth(
-  candidate: AddressCandidate,
-  probing: Probing,
-): Promise<HealthProbe> {
+async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({

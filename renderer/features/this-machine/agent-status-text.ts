@@ -3,7 +3,13 @@ import type { StateText, Tone } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import { engineName } from './agent-engine.ts';
-import { formatAge, formatCount, formatMinute } from '../../text/format.ts';
+import {
+  formatAge,
+  formatCount,
+  formatFileSize,
+  formatMemory,
+  formatMinute,
+} from '../../text/format.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
 export interface AgentWords extends StateText {
@@ -180,8 +186,6 @@ export function modelGroups(models: readonly AgentModel[]) {
   };
 }
 
-const BYTES_PER_GB = 1e9;
-
 /** What is known of a model, in words; nothing where it is unknown. */
 export function modelDetail(model: AgentModel, nowMs: number): string {
   const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
@@ -191,16 +195,11 @@ export function modelDetail(model: AgentModel, nowMs: number): string {
     loaded === true && loadedAt !== null
       ? words.loaded(formatAge(Math.max(0, nowMs - loadedAt)))
       : null,
-    vramBytes === null ? null : words.vram(gigabytes(vramBytes)),
-    vramBytes === null && sizeBytes !== null ? words.size(gigabytes(sizeBytes)) : null,
+    vramBytes === null ? null : words.vram(formatMemory(vramBytes)),
+    vramBytes === null && sizeBytes !== null ? formatFileSize(sizeBytes) : null,
     contextLength === null ? null : words.window(formatCount(contextLength)),
   ];
   return parts.filter((part) => part !== null).join(' · ');
-}
-
-function gigabytes(bytes: number): string {
-  const gb = bytes / BYTES_PER_GB;
-  return gb >= 10 ? String(Math.round(gb)) : gb.toFixed(1);
 }
 
 /** Until when the memory is freed, for a sentence; null: until told. */

@@ -38,7 +38,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   ['turn', true],
   // It may have had less time than the slow line.
   ['hedge', false],
-])('a hedge lost in a %s confirms the prediction: %s', (cause, isBelieved) => {
+])('a race lost in a %s confirms the prediction of slowness: %s', (cause, isBelieved) => {
   const clock = createManualClock();
   const predictions = createPredictions(clock);
   for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
