@@ -29,7 +29,7 @@ import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import { type Preference, preferredReport } from '../routing/preference.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { KeyLimits } from '../usage/limits.ts';
+import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 
 /** The live settings, as their routes use them. */
