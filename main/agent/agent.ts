@@ -22,7 +22,7 @@ import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
-import type { WindowCut } from './doctor/window.ts';
+import type { WindowCut } from './doctor/context-window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
