@@ -22,7 +22,7 @@ import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
-import type { WindowCut } from './doctor/window.ts';
+import type { WindowCut } from './doctor/context-window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
@@ -50,8 +50,7 @@ import {
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
 import { agentModels } from './memory/agent-models.ts';
 import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
-import { createEnergyMeter } from './energy/energy-meter.ts';
-import { energyRecord } from './energy/energy-record.ts';
+import { createEnergyMeter, energyRecord } from './energy/energy-meter.ts';
 import { createPowerWatch } from './energy/power-watch.ts';
 import { modeWithMemory } from './memory/memory-mode.ts';
 import { openIdentity } from './storage/identity.ts';

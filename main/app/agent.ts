@@ -4,7 +4,7 @@ import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
-import type { WindowCut } from '../agent/doctor/window.ts';
+import type { WindowCut } from '../agent/doctor/context-window.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freedText, minutesIn } from '../../main/cli/memory-commands.ts';
+import { freedText, minutesIn } from '../../main/cli/owner-commands.ts';
 
 test.each([
   ['2h', 120],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AskedModels } from '#shared/asked-models.ts';
+import type { AskedModels } from '#shared/models.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LiveSnapshot } from '#shared/live.ts';
-import type { RequestPage } from '#shared/request-page.ts';
+import type { RequestPage } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { chat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';

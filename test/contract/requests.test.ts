@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestPage } from '#shared/request-page.ts';
+import type { RequestPage } from '#shared/request-filter.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';

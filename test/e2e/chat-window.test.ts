@@ -18,9 +18,9 @@ Some **bold** text, <img src="x" onerror="document.title='owned'"> and [a link](
 const a = '<b>1</b>';
 \`\`\`
 
-| a | b |
-| - | - |
-| 1 | 2 |
+| a | b | c |
+| - | -: | :-: |
+| 1 | 2 | 3 |
 `;
 
 async function ask(link: string, question: string) {
@@ -45,6 +45,10 @@ test('an answer’s Markdown is shown and its HTML stays text; code is copied, a
   const answer = page.locator('.turn-answer');
   await answer.locator('strong', { hasText: 'bold' }).waitFor();
   await answer.getByRole('cell', { name: '2' }).waitFor();
+  const alignments = await answer
+    .locator('th, td')
+    .evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+  expect(alignments).toEqual(['start', 'end', 'center', 'start', 'end', 'center']);
   expect(await answer.locator('img, script, b').count()).toBe(0);
   expect(await answer.getByRole('link').allInnerTexts()).toEqual(['a link']);
   await answer.getByText('<script>').waitFor();

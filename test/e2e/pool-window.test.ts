@@ -54,7 +54,7 @@ const machines = {
   failed: 0,
   serving: 11,
   models: 2,
-  load: 40,
+  load: { lowest: 0, highest: 97 },
 };
 
 const opened = (pool: PoolReport | undefined, options: PageOptions = {}) => {

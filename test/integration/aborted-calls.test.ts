@@ -67,7 +67,7 @@ interface Left {
   readonly output: number;
 }
 
-describe('what a caller that leaves has used is estimated', () => {
+describe('the usage of calls that callers leave', () => {
   test.each<Left>([
     { phase: 'before the head', path: CHAT, script: hang, body: STREAM, output: 0 },
     { phase: 'between head and content', path: CHAT, script: headOnly, body: STREAM, output: 0 },
@@ -109,21 +109,24 @@ describe('what a caller that leaves has used is estimated', () => {
       body: MESSAGE,
       output: EVENTS,
     },
-  ])('$phase, at $path', async ({ path, script, body, settings = {}, received, output }) => {
-    const a = await startUpstream(script);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, ...settings });
-    const pending = startCall(gateway.url + path, body);
-    const call = await a.call(1);
-    if (received !== undefined) await pending.received(received);
-    await turns(gateway, 5);
-    pending.leave();
-    await call.gone;
-    await turns(gateway);
-    expect(tokensOf(gateway)).toMatchObject({ output, estimated: true });
-    expect(tokensOf(gateway)?.input).toBeGreaterThan(0);
-  });
+  ])(
+    'the usage of a call whose caller leaves is estimated: $phase, at $path',
+    async ({ path, script, body, settings = {}, received, output }) => {
+      const a = await startUpstream(script);
+      const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, ...settings });
+      const pending = startCall(gateway.url + path, body);
+      const call = await a.call(1);
+      if (received !== undefined) await pending.received(received);
+      await turns(gateway, 5);
+      pending.leave();
+      await call.gone;
+      await turns(gateway);
+      expect(tokensOf(gateway)).toMatchObject({ output, estimated: true });
+      expect(tokensOf(gateway)?.input).toBeGreaterThan(0);
+    },
+  );
 
-  test('in no way if nothing of the call had left', async () => {
+  test('the usage of a call that was refused is not estimated', async () => {
     const a = await startUpstream(error(401));
     const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
     await startCall(gateway.url + CHAT, HELLO).answer;
@@ -131,7 +134,7 @@ describe('what a caller that leaves has used is estimated', () => {
   });
 });
 
-test('the usage that an upstream reports of a failed answer is counted as reported', async () => {
+test('the usage that an upstream reports with a failed answer counts as reported', async () => {
   const nothing = [ROLE, chunk({}, 'stop'), usageChunk(100, 0), DONE];
   const a = await startUpstream(sse(...nothing));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
@@ -139,7 +142,7 @@ test('the usage that an upstream reports of a failed answer is counted as report
   expect(tokensOf(gateway)).toEqual({ input: 100, output: 0, cached: 0, estimated: false });
 });
 
-test('what came of an answer that fell silent while it was put together is estimated', async () => {
+test('the usage of an answer that falls silent while it is assembled is estimated', async () => {
   const clock = createManualClock();
   const a = await startUpstream(stall(ROLE, ...WORDS));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url }, clock);
@@ -152,7 +155,7 @@ test('what came of an answer that fell silent while it was put together is estim
   expect(tokensOf(gateway)).toMatchObject({ output: EVENTS, estimated: true });
 });
 
-describe('a caller that always leaves', () => {
+describe('callers that always leave', () => {
   const leaveAt = async (
     gateway: TestGateway,
     a: Awaited<ReturnType<typeof startUpstream>>,
@@ -174,7 +177,7 @@ describe('a caller that always leaves', () => {
   test.each([
     ['streams', STREAM],
     ['does not stream', HELLO],
-  ])('and %s does not get past a budget', async (_, body) => {
+  ])('a caller that always leaves and %s stays within the money budget', async (_, body) => {
     const a = await startUpstream(stall(ROLE, ...WORDS));
     const gateway = await startGateway({
       HOSTED_A_BASE_URL: a.url,
@@ -186,7 +189,7 @@ describe('a caller that always leaves', () => {
     expect(ends).toEqual([null, null, null, 503, 503]);
   });
 
-  test('does not get past the tokens of its key', async () => {
+  test('a caller that always leaves stays within the token limit of its key', async () => {
     const a = await startUpstream(stall(ROLE, ...WORDS));
     const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
     const control = bearer(readControlToken(gateway.dataDirectory) ?? '');

@@ -35,7 +35,7 @@ async function startLimited(limit: number | null, settings: Readonly<Record<stri
   return { upstream, clock, gateway, admission, queue };
 }
 
-test('one request too many waits until another has ended, and is then served', async () => {
+test('a request over the limit of running ones waits until another has ended, and is then served', async () => {
   const { upstream, gateway, admission, queue } = await startLimited(1);
   const first = startChat(gateway.url);
   const call = await upstream.call(1);
@@ -62,7 +62,7 @@ test.each<[ends: string, end: (first: Pending, call: { readonly socket: object }
   expect(await second.answer).toMatchObject({ status: 200 });
 });
 
-test('callers take turns: one with many requests does not keep another waiting', async () => {
+test('callers take turns, so that one with many requests does not keep another waiting', async () => {
   const { upstream, gateway, queue } = await startLimited(1, { API_KEYS: `${ANNA},${BERT}` });
   startChat(gateway.url, HELLO, bearer(ANNA));
   await upstream.call(1);
@@ -82,7 +82,7 @@ test('callers take turns: one with many requests does not keep another waiting',
   expect(order).toEqual(['anna 1', 'bert 1', 'anna 2', 'bert 2', 'anna 3']);
 });
 
-test('who has waited for ten seconds is told to come back', async () => {
+test('a caller that has waited for ten seconds is told to come back', async () => {
   const { upstream, clock, gateway, admission, queue } = await startLimited(1);
   startChat(gateway.url);
   await upstream.call(1);
@@ -138,14 +138,14 @@ test('a caller that goes away leaves the queue at once, and is never served', as
   expect(upstream.calls.map(({ json }) => json['user'])).toEqual([undefined, 'third']);
 });
 
-test('a request that is refused for itself takes no place', async () => {
+test('a request that is refused as invalid takes no place', async () => {
   const { upstream, gateway } = await startLimited(1);
   startChat(gateway.url);
   await upstream.call(1);
   expect(await chat(gateway.url, { messages: [] })).toMatchObject({ status: 400 });
 });
 
-test('a raised limit lets those in that wait, with the next one that comes', async () => {
+test('a raised limit admits requests that wait, with the next request that comes', async () => {
   const { upstream, gateway, admission, queue } = await startLimited(null);
   await gateway.set({ gateway: { maxConcurrentRequests: 1 } });
   startChat(gateway.url);
@@ -158,7 +158,7 @@ test('a raised limit lets those in that wait, with the next one that comes', asy
   expect(await admission()).toEqual({ running: 3, queued: 0, limit: 3, refused: 0 });
 });
 
-test('what queues is in the metrics and in what the window knows', async () => {
+test('the number of waiting requests is in the metrics and in the snapshot for the dashboard', async () => {
   const { upstream, gateway, queue } = await startLimited(1);
   startChat(gateway.url);
   await upstream.call(1);

@@ -62,8 +62,8 @@ const reporting =
 const startThree = (settings: Readonly<Record<string, string>> = AUTO) =>
   startTierScene({ a: answers('yes'), b: answers('yes'), c: answers('yes') }, {}, settings);
 
-describe('a conversation', () => {
-  test('stays with the machine of its first turn, and all machines have about as many', async () => {
+describe('the machine of a conversation', () => {
+  test('a conversation stays with the machine of its first turn, and all machines have about as many', async () => {
     const tier = await startThree();
     const all = Array.from({ length: 9 }, (_, at) => conversation(`talk ${at}`));
     const homes: string[] = [];
@@ -74,7 +74,7 @@ describe('a conversation', () => {
       for (const [at, each] of all.entries()) expect(await each.turn(tier)).toBe(homes[at]);
   });
 
-  test('goes by load and speed alone where affinity is off', async () => {
+  test('a conversation goes by load and speed alone where affinity is off', async () => {
     const tier = await startThree({ AFFINITY: 'off' });
     // The constant chance of the tests: nothing else tells the machines apart.
     const homes = new Set<string>();
@@ -82,7 +82,7 @@ describe('a conversation', () => {
     expect(homes.size).toBe(1);
   });
 
-  test('goes on where it was, when its last message is edited or it branches', async () => {
+  test('a conversation goes on at its machine when its last message is edited or it branches', async () => {
     const tier = await startThree();
     const [first, other] = [conversation('first'), conversation('other')];
     const home = await first.turn(tier);
@@ -95,7 +95,7 @@ describe('a conversation', () => {
     expect(await branch.turn(tier)).toBe(home);
   });
 
-  test('is known by what its app calls it, where its earlier messages have changed', async () => {
+  test('a conversation is recognised by the session that its app names, where earlier messages have changed', async () => {
     const tier = await startThree();
     const named = conversation('named', { 'x-session-id': 's1' });
     await conversation('another').turn(tier);
@@ -104,7 +104,7 @@ describe('a conversation', () => {
     expect(await named.turn(tier)).toBe(home);
   });
 
-  test('is served by others without a word when its machine dies, and stays there', async () => {
+  test('a conversation is served by another machine when its own dies, and stays there', async () => {
     const tier = await startThree();
     const talk = conversation('talk');
     const home = await talk.turn(tier);
@@ -116,7 +116,7 @@ describe('a conversation', () => {
     expect(await talk.turn(tier)).toBe(next);
   });
 
-  test('leaves its machine while another one is quicker, and others come back to it then', async () => {
+  test('a conversation leaves its machine while another one is quicker, and others return to it then', async () => {
     const tier = await startTierScene(
       { a: answers('yes'), b: answers('yes') },
       {},
@@ -169,7 +169,7 @@ async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): 
   machine.script = script;
 }
 
-test('a prompt whose tokens are counted is in no cache', async () => {
+test('a prompt whose tokens are only counted is in no cache', async () => {
   const engine: Script = (call) =>
     (call.path.endsWith('/count_tokens') ? json(200, { input_tokens: 5 }) : answers('yes'))(call);
   const machines = [await startEngine('vllm', engine), await startEngine('vllm', engine)];
@@ -183,10 +183,10 @@ test('a prompt whose tokens are counted is in no cache', async () => {
   expect((await chat(tier.url, body)).headers['x-gateway-provider']).toBe(other.id);
 });
 
-describe('what a machine had in its cache', () => {
+describe('cached prefixes', () => {
   const OFF = { ...AUTO, HEDGE: 'off' };
 
-  test('is not expected any more once it reports that it is gone', async () => {
+  test('a cached prefix is no longer expected once the machine reports that it is gone', async () => {
     const tier = await startTierScene({ a: answers('yes'), b: answers('yes') }, {}, OFF);
     const { a, b } = tier.own;
     const [first, older, lost] = [conversation('1'), conversation('2'), conversation('3')];
@@ -204,7 +204,7 @@ describe('what a machine had in its cache', () => {
     expect(await older.turn(tier)).toBe(a.id);
   });
 
-  test('is expected where it reports about that much', async () => {
+  test('a cached prefix is expected where the machine reports about that much', async () => {
     const tier = await startTierScene({ a: answers('yes'), b: answers('yes') }, {}, OFF);
     const { b } = tier.own;
     const [first, older] = [conversation('1'), conversation('2')];
@@ -222,7 +222,7 @@ describe('what a machine had in its cache', () => {
     ['whose engine was gone', { engine_health: { status: 'unreachable', code: 0 } }],
     ['that has unloaded its model', { current_model: null }],
     ['that has loaded another model', { current_model: 'another' }],
-  ])('is forgotten of a machine %s', async (_what, change) => {
+  ])('the cached prefixes are forgotten of a machine %s', async (_what, change) => {
     const clock = createManualClock();
     const agent = createAgent(clock);
     const beating = machineAt(await startUpstream(answers('yes')));
@@ -256,8 +256,8 @@ describe('what a machine had in its cache', () => {
   });
 });
 
-describe('of two paid upstreams', () => {
-  test('the first is asked again with the next turn after it has lost to the second', async () => {
+describe('two paid upstreams', () => {
+  test('a paid upstream that has lost the race to another is called first again in the next turn', async () => {
     const scene = await startScene({ hosted_a: [hang], hosted_b: [answers('b')] });
     const { hosted_a: a, hosted_b: b } = scene.up;
     const { pending } = await askHedged(scene, a, b);

@@ -37,7 +37,7 @@ const parsed = (answer: Answer) => JSON.parse(answer.text) as Assembled & Record
 
 const BEGUN = { role: 'assistant', content: 'Once upon' };
 
-test('a stream is put together into the answer that the caller asked for', async () => {
+test('a stream is assembled into the answer that the caller asked for', async () => {
   const { answer, gateway } = await ask(answers('one two three'));
   expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
   expect(answer.headers['content-type']).toBe('application/json');
@@ -69,7 +69,7 @@ const begin = (index: number, call: typeof CALL) => ({
 
 test.each<[name: string, events: readonly string[], message: unknown]>([
   [
-    'reasoning_content beside content',
+    'reasoning_content next to content',
     [chunk({ reasoning_content: 'he' }), chunk({ reasoning_content: 'm' }), A],
     { role: 'assistant', content: 'a', reasoning_content: 'hem' },
   ],
@@ -151,7 +151,7 @@ test.each<[name: string, events: readonly string[], message: unknown]>([
     { role: 'assistant', content: 'a' },
   ],
   ['lines that end in CRLF', [A.replaceAll('\n', '\r\n')], { role: 'assistant', content: 'a' }],
-])('%s: the message is whole', async (_law, events, message) => {
+])('the assembled message is whole with %s', async (_name, events, message) => {
   const { answer } = await ask(
     sse(ROLE.replace('"content":""', '"x":null'), ...events, STOP, DONE),
   );
@@ -171,12 +171,12 @@ test.each<[name: string, events: readonly string[]]>([
     'before nulls',
     [event({ usage: USAGE, choices: [] }), A.replace('"choices"', '"usage":null,"choices"'), STOP],
   ],
-])('usage %s is kept', async (_law, events) => {
+])('usage %s is in the assembled answer', async (_name, events) => {
   const { answer } = await ask(sse(...events, DONE));
   expect(parsed(answer)['usage']).toEqual(USAGE);
 });
 
-test('unknown fields are kept, as they came last', async () => {
+test('unknown fields of a stream are in the assembled answer as they came last', async () => {
   const more = event({
     id: 'c1',
     choices: [{ index: 0, delta: {}, finish_reason: 'length', stop_reason: 7 }],
@@ -194,7 +194,7 @@ test('unknown fields are kept, as they came last', async () => {
   expect(parsed(answer).choices[0]).toMatchObject({ finish_reason: 'length', stop_reason: 7 });
 });
 
-test('the answer is there at [DONE], though the upstream keeps its connection open', async () => {
+test('an assembled answer is sent at [DONE], though the upstream keeps its connection open', async () => {
   const { answer } = await ask(stall(A, STOP, DONE));
   expect(parsed(answer).choices[0].message).toEqual({ role: 'assistant', content: 'a' });
 });
@@ -203,7 +203,7 @@ test.each<[name: string, script: Script]>([
   ['a clean end', sse(A, STOP)],
   ['a cut', cut(A, STOP)],
   ['a clean end inside the last blank line', sse(A, STOP.trimEnd())],
-])('%s after the finish reason completes the answer', async (_law, script) => {
+])('%s after the finish reason completes the assembled answer', async (_name, script) => {
   const { answer, gateway } = await ask(script);
   expect(parsed(answer).choices[0]).toMatchObject({
     message: { content: 'a' },
@@ -212,12 +212,12 @@ test.each<[name: string, script: Script]>([
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-describe('what the upstream is asked', () => {
+describe('the request for an assembled answer', () => {
   const odd =
     '{ "messages" : [{"role":"user","content":"\\u0068i"}],\n "seed":12345678901234567890, "temperature":1.0';
 
   test.each([
-    ['nothing said', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
+    ['no stream field', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
     [
       'stream:false',
       `${odd}, "stream": false }`,
@@ -233,11 +233,14 @@ describe('what the upstream is asked', () => {
       `{"stream_options":{"x":1},${odd.slice(1)}}`,
       `{"stream_options":{"x":1,"include_usage":true},${odd.slice(1)},"stream":true}`,
     ],
-  ])('with %s: a stream with usage, and every other byte unchanged', async (_law, body, asked) => {
-    const { upstream, answer } = await ask(answers('x'), body);
-    expect(upstream.calls.map((call) => call.body.toString())).toEqual([asked]);
-    expect(answer.status).toBe(200);
-  });
+  ])(
+    'a request with %s reaches the upstream as one for a stream with usage, with every other byte unchanged',
+    async (_name, body, asked) => {
+      const { upstream, answer } = await ask(answers('x'), body);
+      expect(upstream.calls.map((call) => call.body.toString())).toEqual([asked]);
+      expect(answer.status).toBe(200);
+    },
+  );
 
   test.each<[name: string, body: Record<string, unknown>, settings: Record<string, string>]>([
     ['n over 1', { ...HELLO, n: 2 }, {}],
@@ -246,31 +249,34 @@ describe('what the upstream is asked', () => {
     ['an audio modality', { ...HELLO, modalities: ['text', 'audio'] }, {}],
     ['an answer that the caller has begun', { messages: [...HELLO.messages, BEGUN] }, {}],
     ['assembly switched off', { ...HELLO, stream: false }, { HOSTED_A_ASSEMBLE: 'false' }],
-  ])('with %s: a plain answer, the bytes unchanged both ways', async (_law, body, settings) => {
-    const reply = ` ${JSON.stringify(completion('x'))} `;
-    const { upstream, answer } = await ask(json(200, reply), body, settings);
-    expect(upstream.calls.map((call) => call.body.toString())).toEqual([JSON.stringify(body)]);
-    expect(answer.text).toBe(reply);
-  });
+  ])(
+    'a request with %s is not assembled, with the bytes unchanged both ways',
+    async (_name, body, settings) => {
+      const reply = ` ${JSON.stringify(completion('x'))} `;
+      const { upstream, answer } = await ask(json(200, reply), body, settings);
+      expect(upstream.calls.map((call) => call.body.toString())).toEqual([JSON.stringify(body)]);
+      expect(answer.text).toBe(reply);
+    },
+  );
 
   test.each([
     ['n of 1', { n: 1 }],
     ['an earlier answer', { messages: [BEGUN, ...HELLO.messages] }],
     ['logprobs false', { logprobs: false }],
     ['a text modality', { modalities: ['text'] }],
-  ])('with %s: a stream', async (_law, more) => {
+  ])('a request with %s is assembled from a stream', async (_name, more) => {
     const { upstream } = await ask(answers('x'), { ...HELLO, ...more });
     expect(upstream.calls[0]?.json['stream']).toBe(true);
   });
 });
 
-test('a JSON answer although a stream was asked for is passed through byte for byte', async () => {
+test('a JSON answer to a request for a stream to assemble is passed on byte for byte', async () => {
   const reply = `{ "id":1e2,"choices":[{"message":{"content":"\\u0061"}}],"x":12345678901234567890 }\n`;
   const { answer } = await ask(json(200, reply));
   expect(answer.text).toBe(reply);
 });
 
-describe('before its end an answer still falls back', () => {
+describe('falling back before the end of an assembled answer', () => {
   async function askPair(script: Script) {
     const a = await startUpstream(script);
     const b = await startUpstream(answers('from b'));
@@ -299,17 +305,20 @@ describe('before its end an answer still falls back', () => {
     ['no content at all', sse(ROLE, STOP, DONE), 'bad_response'],
     ['a JSON answer without content', json(200, { choices: [] }), 'bad_response'],
     ['an error status', error(503), 'http_503'],
-  ])('%s', async (_law, script, reason) => {
-    const { b, gateway, pending } = await askPair(script);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
-    expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
-    expect(b.calls).toHaveLength(1);
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
-    expect(inFlight(gateway)).toBe(0);
-  });
+  ])(
+    'an assembled answer falls back at any point before its end: %s',
+    async (_name, script, reason) => {
+      const { b, gateway, pending } = await askPair(script);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
+      expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
+      expect(b.calls).toHaveLength(1);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      expect(inFlight(gateway)).toBe(0);
+    },
+  );
 
-  test('a stall after content, once it is as long as the idle limit', async () => {
+  test('an assembled answer falls back at a stall after content that is as long as the idle limit', async () => {
     const { a, b, clock, gateway, pending } = await askPair(stall(A));
     const call = await a.call(1);
     await turns(gateway);
@@ -324,7 +333,7 @@ describe('before its end an answer still falls back', () => {
     await call.gone;
   });
 
-  test('but not a stall after the finish reason: the answer is whole', async () => {
+  test('an assembled answer is whole at a stall after the finish reason', async () => {
     const { a, b, clock, gateway, pending } = await askPair(stall(A, STOP));
     await a.call(1);
     await turns(gateway);

@@ -24,7 +24,7 @@ async function startTight() {
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
 const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
 
-test('beyond the budget a request is a 503 that says when to come back, and no upstream is called', async () => {
+test('a body past the budget for bodies gets a 503 that says when to come back, and no upstream is called', async () => {
   const { upstream, gateway } = await startTight();
   const first = await openWire(gateway.url);
   first.send(`${chatHead({ 'content-length': 8000, connection: 'close' })}{`);
@@ -45,7 +45,7 @@ async function gatewayHolds(url: string) {
   }
 }
 
-test('what a request held is free again once it was answered, refused or left', async () => {
+test('the room of a body is free again once its request was answered, refused or left', async () => {
   const { gateway } = await startTight();
   for (let round = 0; round < 5; round += 1) {
     // That a caller is gone is heard a little later.
@@ -60,7 +60,7 @@ test('what a request held is free again once it was answered, refused or left', 
   await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
 });
 
-test('a body in chunks counts as it comes, and is let go of when it is refused', async () => {
+test('a body in chunks counts as it comes, and is freed when it is refused', async () => {
   const { gateway } = await startTight();
   const [first, second] = [await openWire(gateway.url), await openWire(gateway.url)];
   const head = chatHead({ 'transfer-encoding': 'chunked' });
@@ -77,7 +77,7 @@ test('a body in chunks counts as it comes, and is let go of when it is refused',
   await expect(other.received('chat.completion')).resolves.toBeUndefined();
 });
 
-test('a body that is not taken is not read to its end: the connection is closed', async () => {
+test('a body that is refused is not read to its end, and the connection is closed', async () => {
   const { clock, gateway } = await startTight();
   const first = await openWire(gateway.url);
   first.send(`${chatHead({ 'content-length': 8000 })}{`);
@@ -107,7 +107,7 @@ test('two hundred slow uploads of 32 MiB do not refuse another caller', async ()
   expect(await chat(gateway.url, bodyOf(MEBIBYTE))).toMatchObject({ status: 200 });
 });
 
-test('where large bodies have no room left, small ones still have', async () => {
+test('small bodies still have room where large ones have none left', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,
@@ -124,14 +124,14 @@ test('where large bodies have no room left, small ones still have', async () => 
   expect(await chat(gateway.url, bodyOf(MEBIBYTE / 2))).toMatchObject({ status: 200 });
 });
 
-test('a body that the budget could never hold is too large', async () => {
+test('a body that the budget could never hold is refused as too large', async () => {
   const { gateway } = await startTight();
   const answer = await chat(gateway.url, bodyOf(BUDGET / 2));
   expect(answer.status).toBe(413);
   expect(answer.text).toContain('SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES');
 });
 
-test('an answer that is still going out holds the body of its request', async () => {
+test('the body of a request is held until its answer has gone out', async () => {
   const upstream = await startUpstream(() => {});
   const gateway = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,
@@ -145,7 +145,7 @@ test('an answer that is still going out holds the body of its request', async ()
   await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
 });
 
-test('who has no key is not read from for long', async () => {
+test('a caller without a key is not read from for long', async () => {
   const clock = createManualClock();
   const gateway = await startGateway({ API_KEYS: 'k'.repeat(20) }, clock);
   const caller = await openWire(gateway.url);
@@ -161,7 +161,7 @@ test('who has no key is not read from for long', async () => {
   expect(await slow.closed).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-test('a body that stops arriving is a 408, and what it had reserved is free for others', async () => {
+test('a body that stops arriving gets a 408, and its room is free for others', async () => {
   const { clock, gateway } = await startTight();
   const caller = await openWire(gateway.url);
   caller.send(`${chatHead({ 'content-length': 8000 })}{`);
@@ -176,7 +176,7 @@ test('a body that stops arriving is a 408, and what it had reserved is free for 
   expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
 });
 
-test('a body of a byte now and then is a 408 after 20 s, one of 256 bytes a second is waited for', async () => {
+test('a body of a byte now and then gets a 408 after 20 s, and one of 256 bytes a second is waited for', async () => {
   const { clock, gateway } = await startTight();
   const [slow, steady] = [await openWire(gateway.url), await openWire(gateway.url)];
   const body = JSON.stringify(HELLO);

@@ -15,7 +15,7 @@ const priced = (url: string, budget: Readonly<Record<string, string>>) => ({
   ...budget,
 });
 
-test('an upstream whose budget is spent is skipped until the next day, and the next one serves', async () => {
+test('an upstream whose money budget is used up is skipped until the next day, and the next one serves', async () => {
   const clock = createManualClock();
   const paid = await startUpstream(costly);
   const other = await startUpstream(answers('free'));
@@ -36,7 +36,7 @@ test('an upstream whose budget is spent is skipped until the next day, and the n
   expect(gateway.host.snapshot().status.upstreams[1]?.budget?.spent).toBe(COST);
 });
 
-test('with its only upstream out of budget a caller gets an outage, and never a demand for payment', async () => {
+test('a caller whose only upstream is out of money budget gets a 503, and never a 402', async () => {
   const paid = await startUpstream(costly);
   const gateway = await startGateway(priced(paid.url, { HOSTED_A_BUDGET_MONTH: '0.2' }));
   await chat(gateway.url);
@@ -50,7 +50,7 @@ test('with its only upstream out of budget a caller gets an outage, and never a 
   expect(gateway.host.snapshot().status.ok).toBe(false);
 });
 
-test('a budget is exceeded by what was running when it was reached, and by nothing else', async () => {
+test('a money budget is exceeded only by what was running when it was reached', async () => {
   const RUNNING = 5;
   const held: (() => void)[] = [];
   const paid = await startUpstream((call) => void held.push(() => void costly(call)));
@@ -65,7 +65,7 @@ test('a budget is exceeded by what was running when it was reached, and by nothi
   expect(paid.calls).toHaveLength(RUNNING);
 });
 
-test('a budget is warned about at 80 %, once, and told again when it is spent', async () => {
+test('a money budget is warned about at 80 %, once, and reported again when it is used up', async () => {
   const lines: string[] = [];
   const paid = await startUpstream(costly);
   const gateway = await startGateway(
@@ -82,7 +82,7 @@ test('a budget is warned about at 80 %, once, and told again when it is spent', 
   expect(told()).toEqual(['budget_nearly_spent day', 'budget_spent day']);
 });
 
-test('what was spent outlasts a restart', async () => {
+test('the use of a money budget outlasts a restart', async () => {
   const paid = await startUpstream(costly);
   const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
   const directory = temporaryDirectory();
@@ -94,7 +94,7 @@ test('what was spent outlasts a restart', async () => {
   expect(paid.calls).toHaveLength(2);
 });
 
-test('an on-demand machine whose budget is spent is not started', async () => {
+test('an ondemand whose money budget is used up is not started', async () => {
   const machine = await startUpstream(costly);
   const gateway = await startGateway({
     LOCAL_ENGINE_URL: 'http://127.0.0.1:9',

@@ -43,7 +43,7 @@ describe.each<[phase: string, script: Script, body: object, settings: Record<str
   ['while an answer is put together', stall(ROLE, A, A), PLAIN, {}],
   ['while a whole answer is waited for', hang, PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
 ])('a caller that leaves %s', (_phase, script, body, settings) => {
-  test('takes the upstream call along at once, and no other upstream is called', async () => {
+  test('a caller that leaves before the commit aborts the upstream call at once, and no other upstream is called', async () => {
     const a = await startUpstream(script);
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway({
@@ -64,7 +64,7 @@ describe.each<[phase: string, script: Script, body: object, settings: Record<str
   });
 });
 
-test('a caller that leaves after the commit takes the upstream call along at once', async () => {
+test('a caller that leaves after the commit aborts the upstream call at once', async () => {
   const a = await startUpstream(stall(ROLE, A));
   const b = await startUpstream(answers('from b'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
@@ -80,7 +80,7 @@ test('a caller that leaves after the commit takes the upstream call along at onc
   expect(b.calls).toHaveLength(0);
 });
 
-test('a caller that leaves while it is the slow one takes the upstream call along at once', async () => {
+test('a caller that leaves while it reads slowly aborts the upstream call at once', async () => {
   const event = chunk({ content: 'x'.repeat(256 * 1024) });
   const flood: Script = async ({ res, socket, gone }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -128,7 +128,7 @@ async function startMute(): Promise<{ readonly port: number; next(): Promise<Soc
   };
 }
 
-test('a caller that leaves while the upstream is being connected to ends the connecting', async () => {
+test('a caller that leaves while the upstream is being connected to closes that connection', async () => {
   const mute = await startMute();
   const b = await startUpstream(answers('from b'));
   const gateway = await startGateway({
@@ -148,7 +148,7 @@ test('a caller that leaves while the upstream is being connected to ends the con
   expect(b.calls).toHaveLength(0);
 });
 
-test('a caller that leaves during the pause before a retry is not retried for', async () => {
+test('a caller that leaves during the pause before a retry prevents the retry', async () => {
   const a = await startUpstream(error(500));
   const b = await startUpstream(answers('from b'));
   const clock = createManualClock();
@@ -181,7 +181,7 @@ test('a caller that leaves between two polls of a starting ondemand ends the pol
   expect(machine.calls).toHaveLength(1);
 });
 
-test('a caller that leaves during a retry takes that call along', async () => {
+test('a caller that leaves during a retry aborts that call', async () => {
   const a = await startUpstream(error(502), stall(ROLE));
   const clock = createManualClock();
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url }, clock);

@@ -6,7 +6,7 @@ import { reportOf } from '../chaos/report.ts';
 /** `npm run chaos` plays more. */
 const REQUESTS = 300;
 
-test('many callers at once get the one right answer, or a beginning of it that says so, whatever upstreams do', async () => {
+test('many callers at once get the right answer, or a beginning that is marked as broken, whatever upstreams do', async () => {
   const arena = await openArena(24);
   const wrong: string[] = [];
   const { counts, left } = await playAll(arena, {

@@ -57,7 +57,7 @@ test('ten thousand failing requests, each for another model, leave nothing behin
   for (const { skips } of upstreams) expect(skips.length).toBeLessThanOrEqual(54);
 });
 
-test('a thousand unknown models leave 50 exclusions an upstream', async () => {
+test('a thousand unknown models leave 50 exclusions per upstream', async () => {
   const world = createMemoryWorld(ids);
   const meets = Object.fromEntries(UPSTREAM_IDS.map((id) => [id, '404 model'])) as Ask['meets'];
   for (let n = 0; n < 1000; n += 1) await world.act({ ...failing(n), meets });
@@ -70,7 +70,7 @@ test.each([
   [0.5, 1],
   [0.999_999, 1.1],
 ])(
-  'with the dice at %d the second cool-down is %d of its length, the first exact',
+  'the second cool-down is jittered, and the first exact: a random number of %d gives %d of its length',
   (dice, factor) => {
     const clock = createManualClock();
     const limits = {

@@ -118,20 +118,26 @@ function once(script: Script): Script {
 }
 
 describe.each(EVERYWHERE)('in the circuit of %s', (id) => {
-  test.each(MARKS.filter(([, , , of]) => of.includes(id)))('%s counts', async (_, script, mark) => {
-    const upstream = await startUpstream(script);
-    const gateway = await startGateway({ ...at({ [id]: upstream.url }), ONDEMAND_WARMUP: 'false' });
-    await chat(gateway.url, STREAM);
-    expect(circuitOf(gateway, id)).toMatchObject(mark);
-  });
+  test.each(MARKS.filter(([, , , of]) => of.includes(id)))(
+    'a call answered with %s has the mark of the table in its circuit',
+    async (_, script, mark) => {
+      const upstream = await startUpstream(script);
+      const gateway = await startGateway({
+        ...at({ [id]: upstream.url }),
+        ONDEMAND_WARMUP: 'false',
+      });
+      await chat(gateway.url, STREAM);
+      expect(circuitOf(gateway, id)).toMatchObject(mark);
+    },
+  );
 
-  test('a refused connection counts as a failure', async () => {
+  test('a refused connection counts as a failure in the circuit', async () => {
     const gateway = await startGateway(at({ [id]: REFUSED_URL }));
     await chat(gateway.url);
     expect(circuitOf(gateway, id)).toMatchObject({ ...F, open: false });
   });
 
-  test('a timeout counts as a failure', async () => {
+  test('a timeout counts as a failure in the circuit', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(hang);
     const gateway = await startGateway(at({ [id]: upstream.url }), clock);
@@ -145,7 +151,7 @@ describe.each(EVERYWHERE)('in the circuit of %s', (id) => {
   test.each([
     ['before content', hang],
     ['after content', stall(ROLE, A)],
-  ])('a caller that leaves %s counts for nothing', async (_, script) => {
+  ])('a caller that leaves %s does not count in the circuit', async (_, script) => {
     const upstream = await startUpstream(script);
     const gateway = await startGateway(at({ [id]: upstream.url }));
     const pending = startChat(gateway.url, STREAM);
@@ -157,7 +163,7 @@ describe.each(EVERYWHERE)('in the circuit of %s', (id) => {
     expect(circuitOf(gateway, id)).toMatchObject(NEUTRAL);
   });
 
-  test('a silence after content counts as a failure', async () => {
+  test('a silence after content counts as a failure in the circuit', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(stall(ROLE, A));
     const gateway = await startGateway(at({ [id]: upstream.url }), clock);
@@ -180,21 +186,27 @@ const after =
 describe('first content after the threshold', () => {
   const slowAnswers = (clock: ManualClock, ms: number) => after(ms, clock, answers('hi'));
 
-  test.each([true, false])('counts as a success and as slow (stream: %s)', async (stream) => {
-    const clock = createManualClock();
-    const upstream = await startUpstream(slowAnswers(clock, 5001), slowAnswers(clock, 5000));
-    const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
-    await chat(gateway.url, { ...HELLO, stream });
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({
-      ...S,
-      consecutiveSlow: 1,
-      lastTtftMs: 5001,
-    });
-    await chat(gateway.url, { ...HELLO, stream });
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 5000 });
-  });
+  test.each([true, false])(
+    'a first content after the threshold counts as a success and as slow (stream: %s)',
+    async (stream) => {
+      const clock = createManualClock();
+      const upstream = await startUpstream(slowAnswers(clock, 5001), slowAnswers(clock, 5000));
+      const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
+      await chat(gateway.url, { ...HELLO, stream });
+      expect(circuitOf(gateway, 'hosted_a')).toMatchObject({
+        ...S,
+        consecutiveSlow: 1,
+        lastTtftMs: 5001,
+      });
+      await chat(gateway.url, { ...HELLO, stream });
+      expect(circuitOf(gateway, 'hosted_a')).toMatchObject({
+        consecutiveSlow: 0,
+        lastTtftMs: 5000,
+      });
+    },
+  );
 
-  test('three times in a row opens the circuit, though each answer was whole', async () => {
+  test('a late first content three times in a row opens the circuit, though each answer was whole', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream();
     upstream.script = slowAnswers(clock, 6000);
@@ -214,7 +226,7 @@ describe('first content after the threshold', () => {
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, consecutiveSlow: 0 });
   });
 
-  test('is measured from the second try, not from the first', async () => {
+  test('a late first content is measured from the second try, not from the first', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(
       after(4950, clock, error(500)),
@@ -228,7 +240,7 @@ describe('first content after the threshold', () => {
   });
 });
 
-test('the second try is not made when the first failure opened the circuit', async () => {
+test('the second try is not made where the first failure opened the circuit', async () => {
   const a = await startUpstream(error(500), answers('never'));
   const b = await startUpstream(answers('from b'));
   const gateway = await startGateway({
@@ -242,7 +254,7 @@ test('the second try is not made when the first failure opened the circuit', asy
   expect(a.calls).toHaveLength(1);
 });
 
-test('ondemand whose cold start outlasts its time counts one failure, however often it was polled', async () => {
+test('an ondemand whose cold start outlasts its timeout counts one failure, however often it was polled', async () => {
   const clock = createManualClock();
   const machine = await startUpstream(error(503));
   const gateway = await startGateway(

@@ -47,7 +47,7 @@ async function expectFree(gateway: TestGateway, upstream: Upstream): Promise<voi
 }
 
 describe('after the cool-down', () => {
-  test('one request is the probe; all others pass by at once', async () => {
+  test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
     const { clock, a, gateway } = await startOpened();
     clock.advance(MINUTE_MS - 1);
     expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
@@ -67,7 +67,7 @@ describe('after the cool-down', () => {
     expect(new Set(after.map(({ upstream }) => upstream))).toEqual(new Set(['hosted_a']));
   });
 
-  test('of many requests at once one is the probe', async () => {
+  test('one of many requests at the same time is the probe', async () => {
     const { clock, a, gateway } = await startOpened();
     clock.advance(MINUTE_MS);
     const all = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
@@ -76,7 +76,7 @@ describe('after the cool-down', () => {
     expect(all.filter(({ reason }) => reason === 'hosted_a=circuit_open')).toHaveLength(19);
   });
 
-  test('a stream closes the circuit at its end, not at its beginning', async () => {
+  test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
     const { clock, a, gateway } = await startOpened();
     clock.advance(MINUTE_MS);
     a.script = stall(ROLE, chunk({ content: 'a' }));
@@ -114,9 +114,9 @@ describe('after the cool-down', () => {
   });
 
   test.each([
-    ['400', error(400)],
-    ['of a model that is missing', error(404, 'no such model')],
-  ])('a probe that is told %s frees its place for the next request', async (_, script) => {
+    ['a 400', error(400)],
+    ['a 404 for a missing model', error(404, 'no such model')],
+  ])('a probe that is answered with %s frees its place for the next request', async (_, script) => {
     const { clock, a, gateway } = await startOpened();
     clock.advance(MINUTE_MS);
     a.script = script;
@@ -125,7 +125,7 @@ describe('after the cool-down', () => {
     await expectFree(gateway, a);
   });
 
-  test('a reset while the probe is out closes, and the probe no longer counts', async () => {
+  test('a reset while the probe is running closes the circuit, and the probe no longer counts', async () => {
     const { clock, a, gateway } = await startOpened();
     clock.advance(MINUTE_MS);
     a.script = hang;
@@ -141,7 +141,7 @@ describe('after the cool-down', () => {
   });
 });
 
-test('each probe that was costly doubles the cool-down, to 10 minutes at most', async () => {
+test('each slow probe that fails doubles the cool-down, to 10 minutes at most', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
   a.script = hang;
   for (const [n, minutes] of [2, 4, 8, 10, 10].entries()) {
@@ -154,7 +154,7 @@ test('each probe that was costly doubles the cool-down, to 10 minutes at most', 
   }
 });
 
-test('a probe that failed quickly cost nobody anything, and doubles nothing', async () => {
+test('a probe that fails quickly leaves the cool-down as it was', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false' });
   for (let n = 0; n < 5; n += 1) {
     clock.advance(circuitOf(gateway).cooldownRemainingMs ?? 0);
@@ -164,7 +164,7 @@ test('a probe that failed quickly cost nobody anything, and doubles nothing', as
   expect(a.calls).toHaveLength(6);
 });
 
-test('a probe that failed after a silence past the hedge delay was costly', async () => {
+test('a probe that fails after a silence longer than the hedge delay doubles the cool-down', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
   a.script = hang;
   clock.advance(MINUTE_MS);
@@ -176,7 +176,7 @@ test('a probe that failed after a silence past the hedge delay was costly', asyn
   expect(circuitOf(gateway).cooldownRemainingMs).toBe(2 * MINUTE_MS);
 });
 
-test('what is learnt by one request holds for those that run alongside it', async () => {
+test('a circuit that one request opens holds for requests that run alongside it', async () => {
   const clock = createManualClock();
   const a = await startUpstream(hang);
   const b = await startUpstream(answers('from b'));

@@ -7,7 +7,7 @@ import { at } from '../support/words.ts';
 
 const DEAD = error(503, 'out of order');
 
-test('failThreshold failures in a row open the circuit, and it is passed by from then on', async () => {
+test('failThreshold failures in a row open the circuit, and the upstream is skipped from then on', async () => {
   const local = await startUpstream(DEAD);
   const hosted = await startUpstream(answers('hi'));
   const gateway = await startGateway({
@@ -25,7 +25,7 @@ test('failThreshold failures in a row open the circuit, and it is passed by from
   expect(local.calls).toHaveLength(2);
 });
 
-test('a thousand requests cost a dead local its threshold and a quick probe in 15 s at most', async () => {
+test('a thousand requests spend on a dead local its threshold and one quick probe in 15 s at most', async () => {
   const clock = createManualClock();
   const local = await startUpstream(DEAD);
   const hosted = await startUpstream(answers('hi'));
@@ -39,7 +39,7 @@ test('a thousand requests cost a dead local its threshold and a quick probe in 1
   expect(local.calls.length).toBeLessThanOrEqual(5 + 6);
 });
 
-test('after the cool-down one request is the probe, and its success closes the circuit', async () => {
+test('one request after the cool-down is the probe, and its success closes the circuit', async () => {
   const clock = createManualClock();
   const local = await startUpstream(DEAD, answers('back'));
   const hosted = await startUpstream(answers('hi'));
@@ -53,7 +53,7 @@ test('after the cool-down one request is the probe, and its success closes the c
   expect((await chat(gateway.url)).upstream).toBe('local');
 });
 
-test('where everybody is out, the one that comes back soonest is asked rather than nobody', async () => {
+test('the upstream whose cool-down ends first is called where all circuits are open', async () => {
   const clock = createManualClock();
   const a = await startUpstream(DEAD, answers('back'));
   const b = await startUpstream(DEAD);
@@ -70,7 +70,7 @@ test('where everybody is out, the one that comes back soonest is asked rather th
   });
 });
 
-test('where all are rate limited the caller gets 429 with the smallest Retry-After, and nobody is asked', async () => {
+test('a caller gets a 429 with the smallest Retry-After where all upstreams are rate limited, and none is called', async () => {
   const a = await startUpstream(error(429, 'no', null, { 'retry-after': '40' }));
   const b = await startUpstream(error(429, 'no', null, { 'retry-after': '20' }));
   const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));

@@ -34,7 +34,7 @@ async function startPair(first: Script) {
   return { a, b, clock, gateway };
 }
 
-test('nothing is written to the caller before the first content', async () => {
+test('no byte is written to the caller before the first content', async () => {
   const { a, clock, gateway } = await startPair(
     stall(ROLE, ': waiting\n\n', chunk({ content: '' })),
   );
@@ -51,7 +51,7 @@ test('nothing is written to the caller before the first content', async () => {
   await pending.answer;
 });
 
-test('held events go along with the first content, in order and unchanged', async () => {
+test('held events are sent with the first content, in order and unchanged', async () => {
   const held = [
     ROLE,
     ': a comment\n\n',
@@ -80,7 +80,7 @@ test.each<[name: string, first: Script, reason: string]>([
     'bad_response',
   ],
   ['an error status', error(503), 'http_503'],
-])('%s falls back and the caller sees nothing of it', async (_law, first, reason) => {
+])('%s falls back, and the caller sees nothing of it', async (_name, first, reason) => {
   const { a, b, gateway } = await startPair(first);
   const answer = await chatStream(gateway.url);
   expect(answer.text).toBe(answerChunks('from b').join(''));
@@ -96,7 +96,12 @@ test.each<[name: string, first: Script, before: string, code: string]>([
   ['a clean end inside an event', sse(A, B.slice(0, 40)), A, 'upstream_bad_response'],
   ['a clean end without finish reason', sse(ROLE, A, B), ROLE + A + B, 'upstream_bad_response'],
   ['[DONE] without any finish reason', sse(ROLE, A, DONE), ROLE + A, 'upstream_bad_response'],
-  ['an error in the band', sse(A, 'data: {"error":{"message":"no"}}\n\n'), A, 'upstream_error'],
+  [
+    'an error among the events',
+    sse(A, 'data: {"error":{"message":"no"}}\n\n'),
+    A,
+    'upstream_error',
+  ],
   [
     'an error event in one piece with content',
     sse(A + 'data: {"error":"x"}\n\n'),
@@ -111,7 +116,7 @@ test.each<[name: string, first: Script, before: string, code: string]>([
     'upstream_error',
   ],
   [
-    'an error beside choices',
+    'an error next to choices',
     sse(
       A,
       'data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502}}\n\n',
@@ -121,8 +126,8 @@ test.each<[name: string, first: Script, before: string, code: string]>([
     'upstream_error',
   ],
 ])(
-  '%s after the commit ends the stream with one error event and no other upstream',
-  async (_law, first, before, code) => {
+  '%s after the commit ends the stream with one error event, and no other upstream is called',
+  async (_name, first, before, code) => {
     const { a, b, gateway } = await startPair(first);
     const answer = await chatStream(gateway.url);
     expect(brokenOff(answer.text)).toEqual({ before, code });
@@ -133,7 +138,7 @@ test.each<[name: string, first: Script, before: string, code: string]>([
   },
 );
 
-test('a stall after the commit ends the stream with one error event and closes the upstream', async () => {
+test('a stall after the commit ends the stream with one error event and aborts the upstream call', async () => {
   const { a, b, clock, gateway } = await startPair(stall(ROLE, A));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"a"');
@@ -168,7 +173,7 @@ test.each<[name: string, first: Script, text: string]>([
     sse(A, `id: 9\n${STOP.trimEnd()}`),
     `${A}id: 9\n${STOP}${DONE}`,
   ],
-])('%s completes the stream with [DONE]', async (_law, first, text) => {
+])('%s completes the stream with [DONE]', async (_name, first, text) => {
   const { b, gateway } = await startPair(first);
   const answer = await chatStream(gateway.url);
   expect(answer.text).toBe(text);
@@ -176,7 +181,7 @@ test.each<[name: string, first: Script, text: string]>([
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('silence after the finish reason completes the stream', async () => {
+test('a silence after the finish reason completes the stream', async () => {
   const { clock, gateway } = await startPair(stall(A, STOP));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"stop"');
@@ -185,13 +190,13 @@ test('silence after the finish reason completes the stream', async () => {
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('with two choices one finish reason does not complete a stream', async () => {
+test('one finish reason does not complete a stream with two choices', async () => {
   const { gateway } = await startPair(sse(A, STOP));
   const answer = await chatStream(gateway.url, { n: 2 });
   expect(brokenOff(answer.text).before).toBe(A + STOP);
 });
 
-test('[DONE] ends the answer at once though the upstream keeps its connection open', async () => {
+test('[DONE] ends the answer at once, though the upstream keeps its connection open', async () => {
   const { a, clock, gateway } = await startPair(stall(A, STOP, DONE));
   const answer = await chatStream(gateway.url);
   expect(answer.text).toBe(A + STOP + DONE);
@@ -204,7 +209,7 @@ test('[DONE] ends the answer at once though the upstream keeps its connection op
   ).gone;
 });
 
-test('nothing after [DONE] reaches the caller', async () => {
+test('no byte after [DONE] reaches the caller', async () => {
   const { gateway } = await startPair(sse(A, STOP, DONE + B, 'data: {"error":"late"}\n\n'));
   expect((await chatStream(gateway.url)).text).toBe(A + STOP + DONE);
 });
@@ -221,7 +226,7 @@ test('each event reaches the caller before the upstream sends the next', async (
   expect((await pending.answer).text).toContain('[DONE]');
 });
 
-test('comments after the commit are sent along as they come', async () => {
+test('comments after the commit are passed on as they come', async () => {
   const { a, gateway } = await startPair(stall(A));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"a"');

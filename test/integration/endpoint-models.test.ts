@@ -20,7 +20,7 @@ async function startEngine(script: Script, ...models: readonly string[]) {
 }
 
 describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
-  test('never asks for another model than the caller’s, nor an upstream that is set to one', async () => {
+  test('an embeddings or rerank request goes to no other model, and to no upstream that is set to another', async () => {
     const [a, b, c] = [
       await startUpstream(answers),
       await startUpstream(error(503)),
@@ -41,7 +41,7 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
     expect([...b.calls, ...c.calls].map((call) => call.json['model'])).toEqual(['mine', 'mine']);
   });
 
-  test('leaves an engine out that does not list the model, and spares its circuit', async () => {
+  test('an embeddings or rerank request skips an engine that does not list its model, and spares its circuit', async () => {
     const engine = await startEngine(answers, 'mine:latest', 'chat');
     const gateway = await startGateway(at({ local: engine.url }));
     await engine.get(1);
@@ -54,7 +54,7 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
     expect(engine.calls.at(-1)?.json['model']).toBe('mine');
   });
 
-  test('must name its model', async () => {
+  test('an embeddings or rerank request must name its model', async () => {
     const gateway = await startGateway({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
     const answer = await startCall(gateway.url + path, body).answer;
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
@@ -63,7 +63,7 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
     ]);
   });
 
-  test('does not start a paid GPU that is set to another model', async () => {
+  test('an embeddings or rerank request does not start an ondemand that is set to another model', async () => {
     const gpu = await startUpstream(answers);
     const own = await startUpstream(error(503));
     const gateway = await startGateway({
@@ -77,7 +77,7 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
   });
 });
 
-test('other endpoints use the model that an upstream is set to, as chat completions do', async () => {
+test('a request to another endpoint goes to the model that an upstream is set to, like chat completions', async () => {
   const a = await startUpstream(json(200, { choices: [{ text: 'a', finish_reason: 'stop' }] }));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_A_MODEL: 'theirs' });
   await startCall(`${gateway.url}/v1/completions`, { model: 'mine', prompt: 'a' }).answer;

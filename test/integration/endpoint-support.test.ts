@@ -16,7 +16,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
   'an upstream without %s',
   (_name, { path, body, whole }) => {
     test.each([404, 405, 501])(
-      'that answers %i is skipped, without a mark on its health, and not asked for ten minutes',
+      'an upstream that answers %i to an endpoint is skipped for it for ten minutes, and its circuit does not count it',
       async (status) => {
         const a = await startUpstream(error(status, 'Not Found'));
         const b = await startUpstream(json(200, whole));
@@ -37,7 +37,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
       },
     );
 
-    test('leaves the caller with a 404 that says so, where nobody has it', async () => {
+    test('a caller gets a 404 that says so where no upstream has the endpoint', async () => {
       const a = await startUpstream(error(404, 'Not Found'));
       const gateway = await startGateway(at({ hosted_a: a.url }));
       for (let n = 0; n < 2; n += 1) {
@@ -48,7 +48,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
       }
     });
 
-    test('does not hide that another one failed', async () => {
+    test('a missing endpoint does not hide that another upstream failed', async () => {
       const a = await startUpstream(error(503));
       const b = await startUpstream(error(404, 'Not Found'));
       const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
@@ -61,7 +61,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
   },
 );
 
-test('a missing model or a missing response is no missing endpoint', async () => {
+test('a missing model or a missing response is not a missing endpoint', async () => {
   const a = await startUpstream(error(404, 'The model `m` does not exist.'));
   const gateway = await startGateway(at({ hosted_a: a.url }));
   const ask = () => startCall(`${gateway.url}/v1/responses`, { model: 'n', input: 'hi' }).answer;
@@ -76,7 +76,7 @@ test('a missing model or a missing response is no missing endpoint', async () =>
   expect(a.calls).toHaveLength(3);
 });
 
-test('an upstream that is set to native is asked each time', async () => {
+test('an upstream that is set to native is asked for the endpoint each time', async () => {
   const a = await startUpstream(error(404, 'Not Found'));
   const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'native' });
   for (let n = 0; n < 2; n += 1) {

@@ -39,30 +39,33 @@ const STREAMS: readonly [name: string, text: string][] = [
     `: hi\n\nevent: x\nid: 1\n${A.replace(',', ',\ndata: ')}${STOP}${DONE}`,
   ],
   ['CRLF and no [DONE]', withCrlf(A + STOP)],
-  ['an error in the band', `${A}data: {"error":{"message":"no"}}\n\n${A}`],
+  ['an error among the events', `${A}data: {"error":{"message":"no"}}\n\n${A}`],
 ];
 
-describe('a stream cut into two at every byte gives the caller the same bytes', () => {
-  test.each(STREAMS)('%s', async (_name, text) => {
-    const bytes = Buffer.from(text);
-    let gateway: TestGateway | null = null;
-    let place = 0;
-    const head = Buffer.from(
-      `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${bytes.length}\r\n\r\n`,
-    );
-    const a = await startRawUpstream(async (socket: Socket) => {
-      socket.write(Buffer.concat([head, bytes.subarray(0, place)]));
-      if (gateway !== null) await turns(gateway, 1);
-      socket.write(bytes.subarray(place));
-    });
-    gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-    const whole = (await chatStream(gateway.url)).text;
-    const differing: number[] = [];
-    for (place = 1; place < bytes.length; place += 1) {
-      if ((await chatStream(gateway.url)).text !== whole) differing.push(place);
-    }
-    expect(differing).toEqual([]);
-  });
+describe('streams that are cut in two', () => {
+  test.each(STREAMS)(
+    'a stream that is cut in two at every byte gives the caller the same bytes: %s',
+    async (_name, text) => {
+      const bytes = Buffer.from(text);
+      let gateway: TestGateway | null = null;
+      let place = 0;
+      const head = Buffer.from(
+        `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${bytes.length}\r\n\r\n`,
+      );
+      const a = await startRawUpstream(async (socket: Socket) => {
+        socket.write(Buffer.concat([head, bytes.subarray(0, place)]));
+        if (gateway !== null) await turns(gateway, 1);
+        socket.write(bytes.subarray(place));
+      });
+      gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+      const whole = (await chatStream(gateway.url)).text;
+      const differing: number[] = [];
+      for (place = 1; place < bytes.length; place += 1) {
+        if ((await chatStream(gateway.url)).text !== whole) differing.push(place);
+      }
+      expect(differing).toEqual([]);
+    },
+  );
 });
 
 test('a stream that comes byte by byte gives the caller the same bytes', async () => {
@@ -133,7 +136,7 @@ test('up to 64 KiB before the content is held and sent along', async () => {
 });
 
 describe.each(FRAMINGS)('a body framed by %s', (framing) => {
-  test('brings a stream whole', async () => {
+  test('a stream arrives whole in each framing', async () => {
     const text = answerChunks('one two').join('');
     const a = await startRawUpstream(
       (socket) => void socket.end(responseBytes(framing, EVENTS, text)),
@@ -142,7 +145,7 @@ describe.each(FRAMINGS)('a body framed by %s', (framing) => {
     expect((await chatStream(gateway.url)).text).toBe(text);
   });
 
-  test('brings a JSON answer whole', async () => {
+  test('a JSON answer arrives whole in each framing', async () => {
     const text = ` ${JSON.stringify(completion('hello'), null, 2)}\n`;
     const headers = { 'content-type': 'application/json' };
     const a = await startRawUpstream(
@@ -152,7 +155,7 @@ describe.each(FRAMINGS)('a body framed by %s', (framing) => {
     expect((await chat(gateway.url)).text).toBe(text);
   });
 
-  test('that is cut in the text breaks the stream', async () => {
+  test('a body that is cut in the text breaks the stream in each framing', async () => {
     const whole = responseBytes(framing, EVENTS, ROLE + A + A + STOP + DONE);
     const cutAt = whole.indexOf(A) + A.length + 20;
     const a = await startRawUpstream((socket) => void socket.end(whole.subarray(0, cutAt)));
@@ -172,47 +175,42 @@ const CODINGS: readonly [string, (text: string) => Buffer][] = [
   ['zstd', zstdCompressSync],
 ];
 
-describe.each(CODINGS)(
-  'a body compressed with %s, although nobody asked for it',
-  (coding, compress) => {
-    const encoded =
-      (type: string, text: string): Script =>
-      ({ res }) => {
-        res
-          .writeHead(200, { 'content-type': type, 'content-encoding': coding })
-          .end(compress(text));
-      };
+describe.each(CODINGS)('a body compressed with %s', (coding, compress) => {
+  const encoded =
+    (type: string, text: string): Script =>
+    ({ res }) => {
+      res.writeHead(200, { 'content-type': type, 'content-encoding': coding }).end(compress(text));
+    };
 
-    test('is decoded for a stream', async () => {
-      const text = answerChunks('one two').join('');
-      const gateway = await startOne(encoded('text/event-stream', text));
-      const answer = await chatStream(gateway.url);
-      expect(answer.text).toBe(text);
-      expect(answer.headers).not.toHaveProperty('content-encoding');
-    });
+  test('a compressed body that was not asked for is decoded for a stream', async () => {
+    const text = answerChunks('one two').join('');
+    const gateway = await startOne(encoded('text/event-stream', text));
+    const answer = await chatStream(gateway.url);
+    expect(answer.text).toBe(text);
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
 
-    test('is decoded for a plain answer', async () => {
-      const text = JSON.stringify(completion('hello'));
-      const gateway = await startOne(encoded('application/json', text));
-      const answer = await chat(gateway.url);
-      expect(answer.text).toBe(text);
-      expect(answer.headers).not.toHaveProperty('content-encoding');
-    });
+  test('a compressed body that was not asked for is decoded for a plain answer', async () => {
+    const text = JSON.stringify(completion('hello'));
+    const gateway = await startOne(encoded('application/json', text));
+    const answer = await chat(gateway.url);
+    expect(answer.text).toBe(text);
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
 
-    test('that is cut is a bad response', async () => {
-      const half: Script = ({ res }) => {
-        const bytes = compress(JSON.stringify(completion('hello '.repeat(100))));
-        res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding });
-        res.end(bytes.subarray(0, bytes.length / 2));
-      };
-      const gateway = await startOne(half);
-      expect(await chat(gateway.url)).toMatchObject({
-        status: 502,
-        reason: 'hosted_a=bad_response',
-      });
+  test('a compressed body that is cut is a bad response', async () => {
+    const half: Script = ({ res }) => {
+      const bytes = compress(JSON.stringify(completion('hello '.repeat(100))));
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding });
+      res.end(bytes.subarray(0, bytes.length / 2));
+    };
+    const gateway = await startOne(half);
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 502,
+      reason: 'hosted_a=bad_response',
     });
-  },
-);
+  });
+});
 
 test('a compressed stream reaches the caller event by event', async () => {
   const { createGzip } = await import('node:zlib');
@@ -247,7 +245,7 @@ test.each([
   ['application/json', { 'content-type': 'application/json' }],
   ['text/plain', { 'content-type': 'text/plain' }],
   ['nothing', {}],
-])('stream events labelled %s reach a stream caller', async (_label, headers) => {
+])('stream events labelled as %s reach a caller of a stream', async (_label, headers) => {
   const events: Script = ({ res }) => {
     res.writeHead(200, headers);
     for (const part of [ROLE, A, STOP, DONE]) res.write(part);
@@ -260,7 +258,7 @@ test.each([
   expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
 });
 
-test('stream events without a content type are put together for a plain caller', async () => {
+test('stream events without a content type are assembled for a caller of a plain answer', async () => {
   const events: Script = ({ res }) => void res.writeHead(200).end(ROLE + A + STOP + DONE);
   const gateway = await startOne(events);
   const answer = await chat(gateway.url);
@@ -278,7 +276,7 @@ test.each([
     [{ total_tokens: 9 }],
   ],
 ])(
-  'a JSON answer to a stream caller becomes one chunk %s and [DONE]',
+  'a JSON answer becomes one chunk %s and [DONE] for a caller of a stream',
   async (_name, more, usages) => {
     const gateway = await startOne(json(200, PLAIN));
     const answer = await chatStream(gateway.url, more);

@@ -57,7 +57,7 @@ async function isHedged(scene: Pair): Promise<boolean> {
   return hedged;
 }
 
-test('the first request may be hedged; the next is waited for, until one in twenty has been', async () => {
+test('the first request may be hedged, and the next are not until one in twenty would be', async () => {
   const scene = await startPair();
   expect(await isHedged(scene)).toBe(true);
   expect(await isHedged(scene)).toBe(false);
@@ -68,14 +68,14 @@ test('the first request may be hedged; the next is waited for, until one in twen
   expect(await isHedged(scene)).toBe(false);
 });
 
-test('the budget is one for all addresses at which the gateway listens', async () => {
+test('all addresses at which the gateway listens share one hedge budget', async () => {
   const scene = await startPair();
   expect(await isHedged(scene)).toBe(true);
   const url = scene.url.replace('127.0.0.1', '[::1]');
   expect(await isHedged({ ...scene, url })).toBe(false);
 });
 
-test('what was spent is forgotten 200 requests later', async () => {
+test('a spent hedge is forgotten 200 requests later', async () => {
   const scene = await startPair({ HEDGE_BUDGET: '0.1' });
   expect(await isHedged(scene)).toBe(true);
   await grantHedges(scene, 198);
@@ -83,13 +83,13 @@ test('what was spent is forgotten 200 requests later', async () => {
   expect(await isHedged(scene)).toBe(true);
 });
 
-test('a budget of 0 is none at all', async () => {
+test('a hedge budget of 0 allows no hedge', async () => {
   const scene = await startPair({ HEDGE_BUDGET: '0' });
   await grantHedges(scene, 50);
   expect(await isHedged(scene)).toBe(false);
 });
 
-test('one that is changed holds for the next request', async () => {
+test('a changed hedge budget holds for the next request', async () => {
   const scene = await startPair();
   await scene.set({ routing: { hedgeBudget: 0 } });
   expect(await isHedged(scene)).toBe(false);
@@ -101,7 +101,7 @@ test('one that is changed holds for the next request', async () => {
   expect(await isHedged(scene)).toBe(false);
 });
 
-test('one that is exhausted leaves the timeout as it was', async () => {
+test('an exhausted hedge budget leaves the timeout as it was', async () => {
   const scene = await startPair({ HEDGE_BUDGET: '0', HOSTED_A_TIMEOUT_MS: '8000' });
   const { pending, call: slow } = await ask(scene, scene.up.hosted_a);
   await pass(scene, 7999);
@@ -112,7 +112,7 @@ test('one that is exhausted leaves the timeout as it was', async () => {
   expect(attemptsOf(scene).map(([, cause]) => cause)).toEqual(['turn', 'turn']);
 });
 
-test('a third call of one request costs as much as a second', async () => {
+test('a third call of one request costs as much of the hedge budget as a second', async () => {
   const scene = await startScene(
     { hosted_a: hang, hosted_b: error(503), hosted_c: answers('never asked') },
     { TTFT_SLOW_THRESHOLD: '1' },
@@ -126,7 +126,7 @@ test('a third call of one request costs as much as a second', async () => {
   expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
-test('nothing is spent where no upstream could be called', async () => {
+test('no hedge budget is spent where no upstream could be called', async () => {
   const scene = await startScene(
     { hosted_a: [error(400, 'the prompt is too long'), hang], hosted_b: error(503) },
     { HEDGE_BUDGET: '5', FAIL_THRESHOLD: '1', TTFT_SLOW_THRESHOLD: '1' },
@@ -160,7 +160,7 @@ describe('a hosted upstream that hangs', () => {
     return waits;
   }
 
-  test('costs three callers the hedge delay by the defaults, and is open then', async () => {
+  test('a hosted upstream that hangs costs three callers the default hedge delay, and then its circuit is open', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: answers('b') },
       { HEDGE_BUDGET: '5' },
@@ -171,14 +171,14 @@ describe('a hosted upstream that hangs', () => {
     expect(scene.up.hosted_a.calls).toHaveLength(3);
   });
 
-  test('costs three callers its timeout where it may not be hedged', async () => {
+  test('a hosted upstream that hangs costs three callers its timeout where it may not be hedged', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') }, { HEDGE: 'off' });
     expect(await waitsOf(scene)).toEqual([30, 30, 30, 0, 0, 0, 0]);
     const { circuits } = await scene.status();
     expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 3, consecutiveSlow: 3 });
   });
 
-  test('counts as slow and as failed; a timeout shorter than the hedge delay only as failed', async () => {
+  test('a hosted upstream that hangs counts as failed alone where its timeout is shorter than the hedge delay', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: answers('b') },
       { HEDGE: 'off', HOSTED_A_TIMEOUT_MS: '4000' },
@@ -188,7 +188,7 @@ describe('a hosted upstream that hangs', () => {
     expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 5, consecutiveSlow: 0 });
   });
 
-  test('in mid-answer was not slow: its first content had come', async () => {
+  test('a hosted upstream that hangs in the middle of an answer counts as failed and not as slow', async () => {
     const scene = await startScene(
       { hosted_a: stall(ROLE, chunk({ content: 'a' })), hosted_b: answers('b') },
       { IDLE_TIMEOUT_MS: '20000' },

@@ -20,8 +20,8 @@ import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts
 const DEAD = error(503);
 const BAD = error(400, 'bad temperature');
 
-describe('while two run', () => {
-  test('a hedge that fails makes room for a third, which is started at once', async () => {
+describe('two calls at the same time', () => {
+  test('a hedged call that fails makes room for a third call, which starts at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
     const { up, clock } = scene;
     await grantHedges(scene, 1);
@@ -42,7 +42,7 @@ describe('while two run', () => {
     ]);
   });
 
-  test('the slow one that fails leaves the hedge a line of its own', async () => {
+  test('a slow call that fails leaves the hedged call a hedge delay of its own', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
     const { up, clock } = scene;
     await grantHedges(scene, 1);
@@ -60,7 +60,7 @@ describe('while two run', () => {
     });
   });
 
-  test('the slow one that fails is waited for no longer: the hedge answers', async () => {
+  test('a hedged call answers where the slow call fails', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -76,7 +76,7 @@ describe('while two run', () => {
     });
   });
 
-  test('both may fail: the plan continues after them, and none is called twice', async () => {
+  test('the walk goes on where both calls fail, and no upstream is called twice', async () => {
     const scene = await startScene({
       hosted_a: hang,
       hosted_b: DEAD,
@@ -96,7 +96,7 @@ describe('while two run', () => {
     expect(causes).toEqual(['turn', 'hedge', 'turn', 'turn']);
   });
 
-  test('each has its own timeout, counted from its own start', async () => {
+  test('each of two calls has its own timeout, counted from its own start', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: stall(ROLE) },
       { HOSTED_A_TIMEOUT_MS: '8000', HOSTED_B_TIMEOUT_MS: '6000' },
@@ -120,8 +120,8 @@ describe('while two run', () => {
   });
 });
 
-describe('a refusal', () => {
-  test('by the slow one that nobody can explain leaves the hedge its chance', async () => {
+describe('refusals during a hedge', () => {
+  test('an unexplained refusal of the slow call leaves the hedged call its chance', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -137,7 +137,7 @@ describe('a refusal', () => {
     expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
   });
 
-  test('by both is the answer of the slow one, and no other upstream is called', async () => {
+  test('a refusal of both calls is the answer of the slow one, and no other upstream is called', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -155,7 +155,7 @@ describe('a refusal', () => {
     await expectAtRest(scene);
   });
 
-  test('by `local` spends no key of ours for a stranger, although one was sent along', async () => {
+  test('a refused credential at local ends the hedged call, and the caller gets the refusal', async () => {
     const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
@@ -166,7 +166,7 @@ describe('a refusal', () => {
     expect(answer.text).toContain('bad key');
   });
 
-  test('by the hedge is no word against the slow one', async () => {
+  test('a refusal of the hedged call does not end the slow call', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
     const { up } = scene;
     const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -175,7 +175,7 @@ describe('a refusal', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('by the hedge is the last word where the slow one fails as well and nobody is left', async () => {
+  test('a refusal of the hedged call is the answer where the slow call fails as well and no upstream is left', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
     const { up } = scene;
     const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -195,7 +195,7 @@ describe.each([
   ['a stream', STREAM],
   ['a plain answer', PLAIN],
 ])('a caller of %s that leaves during a hedge', (_caller, body) => {
-  test('takes both calls along at once, and nothing is counted', async () => {
+  test('a caller that leaves during a hedge aborts both calls at once, and nothing is counted', async () => {
     const scene = await startScene({
       hosted_a: hang,
       hosted_b: stall(ROLE),
@@ -223,7 +223,7 @@ describe.each([
   });
 });
 
-test('a caller that leaves once one has won takes that one along at once', async () => {
+test('a caller that leaves after the race aborts the call that won at once', async () => {
   const scene = await startScene({ hosted_a: hang, hosted_b: hang });
   const { up } = scene;
   const took = await fastest(async () => {
@@ -237,8 +237,8 @@ test('a caller that leaves once one has won takes that one along at once', async
   await expectAtRest(scene);
 });
 
-describe('ondemand', () => {
-  test('may be the hedge: its cold start is polled while the slow one runs', async () => {
+describe('ondemand as the hedge', () => {
+  test('the cold start of an ondemand that is the hedge is polled while the slow call runs', async () => {
     const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
     const { up, clock } = scene;
     const { pending, call: slow } = await askSlow(scene, up.hosted_a);
@@ -252,7 +252,7 @@ describe('ondemand', () => {
     expect((await scene.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
   });
 
-  test('that is still starting when the slow one answers is polled no more', async () => {
+  test('an ondemand that is still starting is no longer polled when the slow call answers', async () => {
     const scene = await startScene({ hosted_a: hang, ondemand: DEAD });
     const { up, clock } = scene;
     const { pending, call: slow } = await askSlow(scene, up.hosted_a);

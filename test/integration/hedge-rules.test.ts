@@ -30,11 +30,11 @@ const DEAD = error(503);
 const TOO_LONG = error(400, 'the prompt is too long');
 const MINUTE_MS = 60_000;
 
-describe('HEDGE', () => {
+describe('the setting HEDGE', () => {
   test.each([
-    ['own, which is the default', {}],
+    ['own (the default)', {}],
     ['off', { HEDGE: 'off' }],
-  ])('(%s) sends nothing out of the house because local is slow', async (_law, settings) => {
+  ])('HEDGE=%s sends nothing to a paid upstream because local is slow', async (_name, settings) => {
     const paid = answers('never asked');
     const scene = await startScene({ local: hang, hosted_a: paid, ondemand: paid }, settings);
     const { up } = scene;
@@ -45,7 +45,7 @@ describe('HEDGE', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('(own) is among paid ones once local has failed', async () => {
+  test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
     const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
     const { pending } = await askSlow(scene, scene.up.hosted_a);
     expect(await pending.answer).toMatchObject({
@@ -54,7 +54,7 @@ describe('HEDGE', () => {
     });
   });
 
-  test('(off) is not among paid ones either', async () => {
+  test('HEDGE=off hedges among no upstreams, paid ones included', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: answers('never asked') },
       { HEDGE: 'off' },
@@ -66,7 +66,7 @@ describe('HEDGE', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('(all) asks a paid one alongside a slow local, and says so', async () => {
+  test('HEDGE=all calls a paid upstream alongside a slow local, and the record says so', async () => {
     const scene = await startScene({ local: hang, hosted_a: answers('from a') }, { HEDGE: 'all' });
     const { pending, call } = await askSlow(scene, scene.up.local);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
@@ -81,18 +81,21 @@ describe('HEDGE', () => {
   test.each([
     ['by its header', { 'x-gateway-force-zero': '1' }, {}],
     ['by the setting', {}, { FORCE_ZERO: 'true' }],
-  ])('(all) never spends where nothing may be spent, %s', async (_how, headers, settings) => {
-    const scene = await startScene(
-      { local: hang, hosted_a: answers('never asked') },
-      { HEDGE: 'all', ...settings },
-    );
-    const pending = startChat(scene.url, STREAM, headers);
-    const call = await scene.up.local.call(1);
-    await pass(scene, 4 * LINE_MS);
-    expect(scene.up.hosted_a.calls).toHaveLength(0);
-    await answers('from local')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
+  ])(
+    'HEDGE=all never calls a paid upstream while Local only is on, %s',
+    async (_how, headers, settings) => {
+      const scene = await startScene(
+        { local: hang, hosted_a: answers('never asked') },
+        { HEDGE: 'all', ...settings },
+      );
+      const pending = startChat(scene.url, STREAM, headers);
+      const call = await scene.up.local.call(1);
+      await pass(scene, 4 * LINE_MS);
+      expect(scene.up.hosted_a.calls).toHaveLength(0);
+      await answers('from local')(call);
+      expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+    },
+  );
 });
 
 /** Three upstreams of which the second has failed once, and so is out. */
@@ -105,12 +108,12 @@ async function startWithOneOut(second: Script = DEAD) {
   return scene;
 }
 
-describe('a hedge', () => {
+describe('upstreams that may be the hedge', () => {
   test.each([
     ['whose circuit is open', DEAD, MINUTE_MS - LINE_MS - 1],
     ['whose circuit is half-open', DEAD, MINUTE_MS],
     ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
-  ])('passes by one %s', async (_state, second, passedMs) => {
+  ])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
     const scene = await startWithOneOut(second);
     const { up, clock } = scene;
     const before = (await scene.status()).circuits['hosted_b'];
@@ -122,7 +125,7 @@ describe('a hedge', () => {
     expect(after?.open).toBe(before?.open);
   });
 
-  test('leaves a half-open one its turn: it is asked as the probe when that has come', async () => {
+  test('a hedge leaves a half-open upstream alone, which is probed when its turn comes', async () => {
     const scene = await startWithOneOut();
     const { up, clock } = scene;
     clock.advance(MINUTE_MS);
@@ -145,7 +148,7 @@ describe('a hedge', () => {
     ]);
   });
 
-  test('is not sent where no upstream is well', async () => {
+  test('a hedge is not sent where no upstream is healthy', async () => {
     const scene = await startScene(
       { hosted_a: [TOO_LONG, hang], hosted_b: DEAD },
       { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
@@ -161,8 +164,8 @@ describe('a hedge', () => {
   });
 });
 
-describe('a probe', () => {
-  test('that is slow loses its hedge as any other, and is not sent again before another cool-down', async () => {
+describe('a slow probe', () => {
+  test('a slow probe loses the race like any call, and is not sent again before another cool-down', async () => {
     const scene = await startScene(
       { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
       { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
@@ -186,8 +189,8 @@ describe('a probe', () => {
   });
 });
 
-describe('the circuit', () => {
-  test('of the slow one counts it slow, and opens as for slow answers', async () => {
+describe('the circuits of a hedged request', () => {
+  test('the circuit of a slow call counts it as slow, and opens like for slow answers', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
     const { up, url } = scene;
     for (let n = 1; n <= 3; n += 1) {
@@ -214,7 +217,7 @@ describe('the circuit', () => {
     await expectAtRest(scene);
   });
 
-  test('of the slow one has its mean raised by what it took at least, never lowered', async () => {
+  test('the mean of a slow call’s circuit is raised by what the call took at least, and never lowered', async () => {
     const scene = await startScene({ hosted_a: stall(), hosted_b: hang });
     const { up, clock } = scene;
     const { pending: first, call: slow } = await ask(scene, up.hosted_a);
@@ -239,7 +242,7 @@ describe('the circuit', () => {
     });
   });
 
-  test('of a call that lost its hedge before it was slow counts nothing as slow', async () => {
+  test('the circuit of a call that lost the race before it was slow counts nothing as slow', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up, clock } = scene;
     const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
@@ -254,7 +257,7 @@ describe('the circuit', () => {
   });
 });
 
-test('each call that was sent is counted, and each hedge', async () => {
+test('the counters count each call that was sent, and each hedge', async () => {
   const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: answers('from c') });
   const { up, clock, url } = scene;
   await grantHedges(scene, 1);

@@ -16,8 +16,8 @@ import { answers, chunk, cut, DONE, error, hang, ROLE, stall, STOP } from '../su
 const A = chunk({ content: 'a' });
 const REST = STOP + DONE;
 
-describe('an answer that is put together', () => {
-  test('wins by its first content, although it is sent when it is whole', async () => {
+describe('assembled answers', () => {
+  test('an assembled answer wins the race by its first content, although it is sent when it is whole', async () => {
     const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
     const { up, clock } = scene;
     const {
@@ -36,7 +36,7 @@ describe('an answer that is put together', () => {
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
   });
 
-  test('whose content came before the hedge delay is not hedged, however long it takes', async () => {
+  test('an assembled answer whose content came before the hedge delay is not hedged, however long it takes', async () => {
     const scene = await startScene({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
     const { up, clock } = scene;
     const {
@@ -54,7 +54,7 @@ describe('an answer that is put together', () => {
     expect(up.hosted_b.calls).toHaveLength(0);
   });
 
-  test('that wins and then breaks is skipped for the next one; none is called twice', async () => {
+  test('an assembled answer that wins the race and then breaks falls back, and no upstream is called twice', async () => {
     const scene = await startScene({
       hosted_a: hang,
       hosted_b: cut(ROLE, A),
@@ -72,11 +72,11 @@ describe('an answer that is put together', () => {
   });
 });
 
-describe('an answer that comes as a whole', () => {
+describe('whole answers', () => {
   test.each([
     ['with assembly switched off', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
     ['of several choices', { ...PLAIN, n: 2 }, {}],
-  ])('(%s) is never taken for slow', async (_why, body, settings) => {
+  ])('a whole answer (%s) is never slow', async (_why, body, settings) => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('never') }, settings);
     const { up } = scene;
     const { pending, call } = await ask(scene, up.hosted_a, body);
@@ -86,7 +86,7 @@ describe('an answer that comes as a whole', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('may win as a hedge', async () => {
+  test('a whole answer may win the race as a hedge', async () => {
     const settings = { HOSTED_B_ASSEMBLE: 'false' };
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
     const {
@@ -98,7 +98,7 @@ describe('an answer that comes as a whole', () => {
     await gone;
   });
 
-  test('that loses as a hedge was not slow', async () => {
+  test('a whole answer that loses the race as a hedge is not slow', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: hang },
       { HOSTED_B_ASSEMBLE: 'false' },
@@ -112,7 +112,7 @@ describe('an answer that comes as a whole', () => {
     expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: null });
   });
 
-  test('and is left alone as a hedge is not taken for slow either', async () => {
+  test('a whole answer that is the only call left, as a hedge, is not slow either', async () => {
     const scene = await startScene(
       { hosted_a: hang, hosted_b: hang, hosted_c: answers('never') },
       { HOSTED_B_ASSEMBLE: 'false' },

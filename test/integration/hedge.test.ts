@@ -23,7 +23,7 @@ describe.each([
   ['a stream', STREAM],
   ['a plain answer', PLAIN],
 ])('for a caller of %s', (_caller, body) => {
-  test('nothing is started before the line, and at the line exactly one', async () => {
+  test('no hedge starts before the hedge delay, and exactly one starts at it', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
     const { up, clock } = scene;
     const { pending } = await ask(scene, up.hosted_a, body);
@@ -38,7 +38,7 @@ describe.each([
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
 
-  test('one that answers before the line is alone', async () => {
+  test('an upstream that answers before the hedge delay is called alone', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('never asked') });
     const { pending, call } = await ask(scene, scene.up.hosted_a, body);
     scene.clock.advance(LINE_MS - 1);
@@ -49,7 +49,7 @@ describe.each([
     expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
   });
 
-  test('the slow one wins where its content is first, and the hedge is ended at once', async () => {
+  test('the slow call wins the race where its content is first, and the hedged call is aborted at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const took = await fastest(async () => {
@@ -73,7 +73,7 @@ describe.each([
     expect(circuits['hosted_b']).toMatchObject({ fails: 0, successes: 0, consecutiveSlow: 0 });
   });
 
-  test('the hedge wins where its content is first, and the slow one is ended at once', async () => {
+  test('the hedged call wins the race where its content is first, and the slow call is aborted at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const took = await fastest(async () => {
@@ -92,7 +92,7 @@ describe.each([
     ]);
   });
 
-  test('two answers at once are one answer, and the other counts for nothing', async () => {
+  test('two answers at once give one answer, and the other call does not count', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-test('events without content are none: the line is passed all the same, and they do not win', async () => {
+test('events without content neither stop the hedge delay nor win the race', async () => {
   const silent = stall(ROLE, ': waiting\n\n', chunk({ content: '' }));
   const scene = await startScene({ hosted_a: silent, hosted_b: silent });
   const { up, clock } = scene;
@@ -131,8 +131,8 @@ test('events without content are none: the line is passed all the same, and they
   await first.gone;
 });
 
-describe('the line', () => {
-  test('is the threshold of the circuits unless set', async () => {
+describe('the hedge delay', () => {
+  test('the hedge delay is the slow threshold of the circuits unless it is set', async () => {
     const settings = { TTFT_THRESHOLD_MS: '700' };
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
     const { pending } = await ask(scene, scene.up.hosted_a);
@@ -142,7 +142,7 @@ describe('the line', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
   });
 
-  test('may be another, and then only the threshold makes a slow one', async () => {
+  test('the hedge delay may differ from the slow threshold, which alone makes a call slow', async () => {
     const settings = { HEDGE_MS: '900' };
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
     const { up, clock } = scene;
@@ -155,7 +155,7 @@ describe('the line', () => {
     expect(circuits['hosted_a']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: 900 });
   });
 
-  test('holds for the next request once it is changed, not for one that runs', async () => {
+  test('a changed hedge delay holds for the next request, not for one that runs', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
     const { up, clock, url } = scene;
     const [before] = [startChat(url, STREAM), await up.hosted_a.call(1)];
@@ -176,7 +176,7 @@ describe('the line', () => {
   });
 });
 
-test('the record says when each was started and when its content came', async () => {
+test('the record of a request says when each call started and when its content came', async () => {
   const scene = await startScene({ hosted_a: hang, hosted_b: stall(ROLE) });
   const { up, clock } = scene;
   const {

@@ -23,14 +23,14 @@ async function startHosted(...scripts: readonly Script[]) {
   return { hosted, gateway: await startGateway(settings) };
 }
 
-test('a key that a stream repeats is covered, and its text is otherwise as it was', async () => {
+test('a key that a stream repeats is masked, and the text is otherwise unchanged', async () => {
   const { hosted, gateway } = await startHosted(answers(`Sent was ${KEY} by you`));
   const { text, upstream } = await chatStream(gateway.url);
   expect(hosted.calls[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   expect([upstream, textOf(text)]).toEqual(['hosted_a', `Sent was ${COVERED} by you`]);
 });
 
-test('a key in two packets of a stream is covered', async () => {
+test('a key in two packets of a stream is masked', async () => {
   const [first = '', second = ''] = chunk({ content: `is ${KEY} yours` }).split(HALVES[1]);
   const { hosted, gateway } = await startHosted(({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -45,18 +45,18 @@ test('a key in two packets of a stream is covered', async () => {
   expect(textOf((await pending.answer).text)).toBe(`This is ${COVERED} yours`);
 });
 
-test('a key that comes piece by piece is covered in an answer put together from them', async () => {
+test('a key that comes piece by piece is masked in an assembled answer', async () => {
   const words = KEY.split(/(?=[13579])/).map((content) => chunk({ content }));
   const { gateway } = await startHosted(sse(...words, chunk({}, 'stop'), DONE));
   expect((await chat(gateway.url)).text).toContain(`"${COVERED}"`);
 });
 
-test('a key in a whole answer is covered', async () => {
+test('a key in a whole answer is masked', async () => {
   const { gateway } = await startHosted(json(200, completion(`It is ${KEY}.`)));
   expect((await chat(gateway.url)).text).toContain(`"It is ${COVERED}."`);
 });
 
-test('a key in an answer of bytes is covered, and the announced length holds', async () => {
+test('a key in an answer of bytes is masked, and the announced length holds', async () => {
   const length = `first ${KEY} last sk-`.length;
   const { hosted, gateway } = await startHosted(({ res }) => {
     res.writeHead(200, { 'content-type': 'text/vtt', 'content-length': length });

@@ -27,17 +27,17 @@ const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 const USAGE_ASKED = '"stream_options":{"include_usage":true}';
 
 test.each<[name: string, body: string, message: RegExp]>([
-  ['a comma too many', `{${MESSAGES},}`, /position \d+/],
+  ['an extra comma', `{${MESSAGES},}`, /position \d+/],
   ['something after the end', `{${MESSAGES}} {}`, /position \d+/],
   ['a quote that is not closed', '{"messages":["', /position \d+/],
   ['a raw NUL byte in a text', `{${MESSAGES},"user":"a\0b"}`, /position \d+/],
   ['a raw line break in a text', `{${MESSAGES},"user":"a\nb"}`, /position \d+/],
-  ['an end too early', `{${MESSAGES}`, /position \d+|ends too early/],
+  ['an early end', `{${MESSAGES}`, /position \d+|ends too early/],
   ['no JSON at all', 'hello', /not valid JSON/],
   ['nothing', '', /not valid JSON/],
   ['a byte order mark', `\uFEFF{${MESSAGES}}`, /not valid JSON/],
   ['NaN', `{${MESSAGES},"seed":NaN}`, /not valid JSON/],
-])('%s is a 400 that says where', async (_law, body, message) => {
+])('%s in a body gets a 400 that says where', async (_name, body, message) => {
   const error = await refused(body);
   expect(error).toMatchObject({ status: 400, code: 'invalid_request', param: null });
   expect(error.message).toMatch(message);
@@ -65,13 +65,13 @@ test.each<[name: string, body: string, param: string | null]>([
   ['two models, one in escapes', `{"model":"a",${MESSAGES},"mod\\u0065l":"b"}`, 'model'],
   ['two of any key', `{${MESSAGES},"seed":1,"seed":1}`, 'seed'],
   ['two prototypes', `{${MESSAGES},"__proto__":1,"__proto__":1}`, '__proto__'],
-])('%s is a 400 that names the field', async (_law, body, param) => {
+])('%s in place of a valid body gets a 400 that names the field', async (_name, body, param) => {
   const error = await refused(body);
   expect(error).toMatchObject({ status: 400, code: 'invalid_request', param });
   expect(error.message).toContain(param ?? 'JSON object');
 });
 
-test('invalid UTF-8 is a 400', async () => {
+test('a body with invalid UTF-8 gets a 400', async () => {
   const body = Buffer.concat([
     Buffer.from(`{${MESSAGES},"user":"`),
     Buffer.of(0xc3, 0x28),
@@ -90,7 +90,7 @@ test.each([
   ['nothing', { 'content-type': '' }],
   ['JSON of another kind', { 'content-type': 'application/jsonl' }],
   ['JSON, compressed', { 'content-encoding': 'gzip' }],
-])('a body labelled as %s is a 415', async (_law, headers) => {
+])('a body labelled as %s gets a 415', async (_name, headers) => {
   expect(await refused(JSON.stringify(HELLO), headers)).toMatchObject({
     status: 415,
     code: 'unsupported_media_type',
@@ -101,7 +101,7 @@ test.each([
   'application/json',
   'application/json; charset=utf-8',
   'Application/JSON ;charset=utf-8',
-])('a body labelled as %s is taken', async (type) => {
+])('a body labelled as %s is accepted', async (type) => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   const answer = await chat(gateway.url, HELLO, { 'content-type': type });
@@ -110,7 +110,7 @@ test.each([
 });
 
 test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-  '%s on the chat path is a 405',
+  'a request with the method %s to the chat path gets a 405',
   async (method) => {
     const upstream = await startUpstream(answers('x'));
     const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
@@ -175,7 +175,7 @@ describe.each<
     ],
   ],
 ])('for an upstream %s', (_how, settings, ask) => {
-  test.each(ODD_BODIES)('%s passes byte for byte', async (_law, members) => {
+  test.each(ODD_BODIES)('%s in a body passes byte for byte', async (_name, members) => {
     const upstream = await startUpstream(answers('x'));
     const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
     const [sent, asked] = ask(members);
@@ -185,7 +185,7 @@ describe.each<
   });
 });
 
-test('a model whose key is spelled in escapes is the model', async () => {
+test('a model whose key is spelled in escapes is read as the model', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
   await chat(gateway.url, `{"mod\\u0065l":"yours",${MESSAGES},"str\\u0065am":true}`);
@@ -194,7 +194,7 @@ test('a model whose key is spelled in escapes is the model', async () => {
   ]);
 });
 
-test('a model deeper in the body is left alone', async () => {
+test('a model deeper in the body is not read as the model', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
   const body = (model: string) =>

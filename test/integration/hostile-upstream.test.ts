@@ -58,8 +58,8 @@ describe.each([
   ['plain', PLAIN],
 ])('for a %s caller', (_caller, body) => {
   test.each(ENDLESS)(
-    '%s without end is cut off, and the next upstream is asked',
-    async (_law, head, piece) => {
+    '%s without end is cut off, and the next upstream is called',
+    async (_name, head, piece) => {
       const a = await startRawUpstream((socket) => pour(socket, head, piece));
       const b = await startUpstream(answers('from b'));
       const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
@@ -78,7 +78,7 @@ describe.each([
   );
 });
 
-test('an assembled answer without end is cut off, and the next upstream is asked', async () => {
+test('an assembled answer without end is cut off, and the next upstream is called', async () => {
   const piece = chunk({ content: KIB_64 });
   const a = await startRawUpstream((socket) => pour(socket, chunkHead('text/event-stream'), piece));
   const b = await startUpstream(answers('from b'));
@@ -103,7 +103,7 @@ test.each<[name: string, bytes: string]>([
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
   ],
   ['a head that ends too early', 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'],
-])('%s instead of an answer falls back', async (_law, bytes) => {
+])('%s in place of an answer falls back', async (_name, bytes) => {
   const a = await startRawUpstream((socket) => void socket.end(Buffer.from(bytes, 'latin1')));
   const b = await startUpstream(answers('from b'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
@@ -113,7 +113,7 @@ test.each<[name: string, bytes: string]>([
   expect(a.requests).toHaveLength(1);
 });
 
-test('an answer of 100 MB is refused without being kept', async () => {
+test('an answer of 100 MB is refused and not kept', async () => {
   const parts = 1600;
   const huge: Script = async ({ res, socket, gone }) => {
     res.writeHead(200, { 'content-type': 'application/json' });
@@ -137,8 +137,8 @@ describe.each<[name: string, status: number, type: string, body: object]>([
   ['a plain answer', 200, 'application/json', PLAIN],
   ['a stream', 200, 'text/event-stream', STREAM],
   ['an error', 400, 'application/json', STREAM],
-])('a gzip bomb as %s', (_law, status, type, body) => {
-  test('is refused without being unpacked whole', async () => {
+])('a gzip bomb as %s', (_name, status, type, body) => {
+  test('a gzip bomb is refused before it is unpacked whole', async () => {
     const zeros = Buffer.alloc(8 * MEBIBYTE);
     const bomb: Script = async ({ res, socket, gone }) => {
       res.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' });
@@ -198,8 +198,8 @@ test.each<[name: string, script: Script, body: object, upstream: string]>([
   ['an error answer', answer(`{"error":${DEEP}}`), PLAIN, 'hosted_b'],
   ['an error status', answer(`{"error":${DEEP.slice(0, 4000)}}`, 500), PLAIN, 'hosted_b'],
 ])(
-  'a nest 100,000 deep in %s is passed on or fallen back from, never fatal',
-  async (_law, script, body, upstream) => {
+  'a nest 100,000 deep in %s is passed on or falls back, and never ends the gateway',
+  async (_name, script, body, upstream) => {
     const a = await startUpstream(script);
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway({
@@ -221,7 +221,7 @@ test('a deep error after the commit ends the stream with an error event', async 
   expect(text).not.toContain('[DONE]');
 });
 
-test('keys that objects inherit are nothing but keys in a stream that is put together', async () => {
+test('keys that objects inherit are plain keys in an assembled stream', async () => {
   const odd = A.replace('"created":1', '"constructor":1,"toString":"x","__proto__":{"polluted":1}');
   const a = await startUpstream(sse(odd, STOP, DONE));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
@@ -231,7 +231,7 @@ test('keys that objects inherit are nothing but keys in a stream that is put tog
   expect({}).not.toHaveProperty('polluted');
 });
 
-test('what an upstream sends behind its answer never becomes the next answer, and is in the log once', async () => {
+test('bytes that an upstream sends after its answer never become the next answer, and are logged once', async () => {
   const reply = (text: string) =>
     responseBytes(
       'length',

@@ -55,36 +55,39 @@ async function started(log?: Log, script = counted) {
   return { ...gateway, ...ownerOf(gateway), upstream, clock, statuses };
 }
 
-describe('a key that has reached its limit', () => {
+describe('a key at its limit', () => {
   test.each([
     ['/v1/chat/completions', HELLO],
     ['/v1/responses', { model: 'm', input: 'hi' }],
     ['/v1/embeddings', { model: 'm', input: 'hi' }],
     ['/v1/messages', { model: 'm', max_tokens: 5, ...HELLO }],
-  ])('is told so at %s in the shape of its protocol, and nothing is called', async (path, body) => {
-    const { url, add, upstream, clock } = await started();
-    const key = await add('laptop', { requestsDay: 1 });
-    await chat(url, HELLO, key);
-    clock.advance(3_600_000);
-    const answer = await postJson(url + path, body, key);
-    const now = new Date(clock.now());
-    const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
-    expect(answer).toMatchObject({
-      status: 429,
-      headers: {
-        'retry-after': `${(midnight.getTime() - now.getTime()) / 1000}`,
-        'x-should-retry': 'false',
-        'x-gateway-upstream': 'none',
-      },
-    });
-    const told = JSON.parse(answer.text) as Record<string, unknown>;
-    const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "switchyard keys limit laptop".`;
-    const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
-    expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
-    expect(upstream.calls).toHaveLength(1);
-  });
+  ])(
+    'a key at its limit gets a 429 at %s in the shape of the protocol, and no upstream is called',
+    async (path, body) => {
+      const { url, add, upstream, clock } = await started();
+      const key = await add('laptop', { requestsDay: 1 });
+      await chat(url, HELLO, key);
+      clock.advance(3_600_000);
+      const answer = await postJson(url + path, body, key);
+      const now = new Date(clock.now());
+      const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
+      expect(answer).toMatchObject({
+        status: 429,
+        headers: {
+          'retry-after': `${(midnight.getTime() - now.getTime()) / 1000}`,
+          'x-should-retry': 'false',
+          'x-gateway-upstream': 'none',
+        },
+      });
+      const told = JSON.parse(answer.text) as Record<string, unknown>;
+      const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "switchyard keys limit laptop".`;
+      const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
+      expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
+      expect(upstream.calls).toHaveLength(1);
+    },
+  );
 
-  test('may call again when the limit is raised, lifted, or begins again', async () => {
+  test('a key at its limit may call again when the limit is raised, lifted, or begins again', async () => {
     const { add, limit, statuses, clock } = await started();
     const key = await add('laptop', { requestsDay: 1 });
     expect(await statuses(key, 2)).toEqual([200, 429]);
@@ -100,7 +103,7 @@ describe('a key that has reached its limit', () => {
     expect(await statuses(key, 1)).toEqual([200]);
   });
 
-  test('holds up no other key', async () => {
+  test('a key at its limit holds up no other key', async () => {
     const { add, statuses } = await started();
     const [laptop, phone] = [await add('laptop', { tokensDay: 1 }), await add('phone')];
     expect(await statuses(laptop, 2)).toEqual([200, 429]);
@@ -108,7 +111,7 @@ describe('a key that has reached its limit', () => {
   });
 });
 
-test('however many requests come at once, a limit of requests is never exceeded', async () => {
+test('a request limit is never exceeded, however many requests come at once', async () => {
   const { url, add, upstream } = await started();
   const key = await add('laptop', { requestsDay: 5 });
   const all = Array.from({ length: 20 }, () => startChat(url, HELLO, key).answer);
@@ -116,7 +119,7 @@ test('however many requests come at once, a limit of requests is never exceeded'
   expect([answered.length, upstream.calls.length]).toEqual([5, 5]);
 });
 
-test('a limit of tokens is exceeded by what was running when it was reached, and by nothing else', async () => {
+test('a token limit is exceeded only by what was running when it was reached', async () => {
   const RUNNING = 4;
   const held: (() => void)[] = [];
   const holds: Script = (call) => void held.push(() => void counted(call));
@@ -140,7 +143,7 @@ test('a limit that is set later counts what its period has seen before', async (
   expect(await statuses(key, 1)).toEqual([429]);
 });
 
-test('the log warns at 80 % of a limit, once, and tells when it is reached', async () => {
+test('the log warns at 80 % of a limit, once, and says when it is reached', async () => {
   const lines: string[] = [];
   const log: Log = (_level, name, details) => void lines.push(`${name} ${String(details?.['of'])}`);
   const { add, statuses } = await started(log);
@@ -154,13 +157,13 @@ test('the log warns at 80 % of a limit, once, and tells when it is reached', asy
   expect(told()).toEqual(['key_limit_nearly_reached requests', 'key_limit_reached requests']);
 });
 
-describe('what a key has used', () => {
+describe('the use of a key', () => {
   const used = [
     ['requestsMonth', 2],
     ['tokensDay', 2 * TOKENS],
   ];
 
-  test('outlasts a restart', async () => {
+  test('the use of a key outlasts a restart', async () => {
     const upstream = await startUpstream(counted);
     const settings = { HOSTED_A_BASE_URL: upstream.url };
     const first = await startWithHistory(settings);
@@ -172,7 +175,7 @@ describe('what a key has used', () => {
     expect(await ownerOf(second).used('laptop')).toEqual(used);
   });
 
-  test('is on disk within a second, where a killed process leaves it', async () => {
+  test('the use of a key is on disk within a second, also after the process is killed', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(counted);
     const settings = { HOSTED_A_BASE_URL: upstream.url };

@@ -37,7 +37,7 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
   const wire = (body: string) =>
     framing === 'chunked' ? `${chunked(body, 700).join('')}0\r\n\r\n` : body;
 
-  test('of exactly the limit passes', async () => {
+  test('a body of exactly the limit passes', async () => {
     const { upstream, gateway } = await startLimited();
     const caller = await openWire(gateway.url);
     caller.send(head(LIMIT) + wire(bodyOf(LIMIT)));
@@ -45,7 +45,7 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  test('of one byte more is a 413, and no upstream is asked', async () => {
+  test('a body of one byte more than the limit gets a 413, and no upstream is called', async () => {
     const { upstream, gateway } = await startLimited();
     const caller = await openWire(gateway.url);
     caller.send(head(LIMIT + 1) + wire(bodyOf(LIMIT + 1)));
@@ -57,7 +57,7 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
     expect(upstream.calls).toHaveLength(0);
   });
 
-  test('far over the limit is a 413 that the caller gets to read', async () => {
+  test('a body far over the limit gets a 413 that the caller can read', async () => {
     const { upstream, gateway } = await startLimited();
     const caller = await openWire(gateway.url);
     caller.send(head(20 * MEBIBYTE) + wire('x'.repeat(20 * MEBIBYTE)));
@@ -66,7 +66,7 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
     expect(upstream.calls).toHaveLength(0);
   });
 
-  test('without end is a 413 at once, and soon the end of the connection', async () => {
+  test('a body without end gets a 413 at once, and soon the end of the connection', async () => {
     const { clock, gateway } = await startLimited();
     const caller = await openWire(gateway.url);
     caller.send(head(1e15));
@@ -78,13 +78,13 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
   });
 });
 
-test('a common client gets the 413 of a body far over the limit', async () => {
+test('a common client reads the 413 for a body far over the limit', async () => {
   const { gateway } = await startLimited();
   const answer = await chat(gateway.url, bodyOf(5 * MEBIBYTE));
   expect(answer).toMatchObject({ status: 413, upstream: 'none', reason: 'none' });
 });
 
-test('a length that the body does not have is a caller that went away', async () => {
+test('a body shorter than its announced length is a caller that went away', async () => {
   const { upstream, gateway } = await startLimited();
   const caller = await openWire(gateway.url);
   caller.send(`${chatHead({ 'content-length': 500 })}{}`);
@@ -108,8 +108,8 @@ test.each([
     'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
   ],
 ])(
-  '%s instead of a request ends the connection with a 400 and nothing else',
-  async (_law, bytes) => {
+  '%s in place of a request ends the connection with a 400 and nothing else',
+  async (_name, bytes) => {
     const { upstream, gateway } = await startLimited();
     const caller = await openWire(gateway.url);
     caller.send(bytes);

@@ -41,7 +41,7 @@ test('an engine that starts after its gateway is asked what it is before the fir
   expect(engine.gets.filter(({ path }) => path === '/v1/models')).toHaveLength(1);
 });
 
-test('a chat completion goes out without knowing what the engine is', async () => {
+test('a chat completion is sent without knowing what the engine is', async () => {
   const { engine, gateway } = await startBefore('llamacpp');
   expect((await chat(gateway.url)).status).toBe(200);
   expect([pathsOf(engine), engine.gets.length]).toEqual([[CHAT], 0]);
@@ -61,7 +61,7 @@ test('an engine that does not say what it is delays one request by a second, and
   expect(engine.gets).toHaveLength(1);
 });
 
-test('an engine that another one took the place of is asked again after it failed', async () => {
+test('an engine that has taken the place of another is asked what it is after a failure', async () => {
   const engine = await startUpstream(answers('hi'));
   lists(engine, 'another');
   const clock = createManualClock();

@@ -12,26 +12,29 @@ const busyFor = (seconds: string): Script =>
   json(503, { error: 'server busy, please try again.' }, { 'retry-after': seconds });
 const SERVED = { status: 200, upstream: 'local', reason: 'none' };
 
-describe('a local that has room again in 2 seconds', () => {
+describe('waiting for a local that has room again in 2 seconds', () => {
   test.each([
     ['a 429', limitedFor('2')],
     ['a busy 503', busyFor('2')],
-  ])('(%s) is waited for where it is alone: the answer is not lost', async (_says, script) => {
-    const scene = await startScene({ local: [script, answers('after the wait')] });
-    const pending = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(2000, 2000));
-    const answer = await pending;
-    expect(answer).toMatchObject(SERVED);
-    expect(textOf(answer.text)).toBe('after the wait');
-    expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
-      expect.stringMatching(/rate_limited|busy/),
-      null,
-    ]);
-    await expectAtRest(scene);
-  });
+  ])(
+    'a local that is the only upstream is waited for after %s, and the answer is not lost',
+    async (_says, script) => {
+      const scene = await startScene({ local: [script, answers('after the wait')] });
+      const pending = chatStream(scene.url);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
+      const answer = await pending;
+      expect(answer).toMatchObject(SERVED);
+      expect(textOf(answer.text)).toBe('after the wait');
+      expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
+        expect.stringMatching(/rate_limited|busy/),
+        null,
+      ]);
+      await expectAtRest(scene);
+    },
+  );
 
   test.each(['own', 'off', 'all'])(
-    'is waited for with HEDGE=%s where nothing may be spent',
+    'a full local is waited for with HEDGE=%s where Local only is on',
     async (hedge) => {
       const scene = await startScene(
         { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid') },
@@ -44,7 +47,7 @@ describe('a local that has room again in 2 seconds', () => {
     },
   );
 
-  test('is waited for where the others are out', async () => {
+  test('a full local is waited for where the other upstreams are out', async () => {
     const scene = await startScene({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
     scene.up.local.script = error(400, 'the prompt is too long');
     await chatStream(scene.url);
@@ -57,20 +60,27 @@ describe('a local that has room again in 2 seconds', () => {
     expect(callsOf(scene.up)).toEqual({ local: 3, hosted_a: 1 });
   });
 
-  test.each(['own', 'off'])('is waited for with HEDGE=%s before money is spent', async (hedge) => {
-    const scene = await startScene(
-      { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid'), ondemand: answers('y') },
-      { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
-    );
-    const pending = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(2000, 2000));
-    expect(await pending).toMatchObject(SERVED);
-    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
-    // Nor is a GPU started that costs money by the minute.
-    expect(scene.up.ondemand.gets).toHaveLength(0);
-  });
+  test.each(['own', 'off'])(
+    'a full local is waited for with HEDGE=%s before money is spent',
+    async (hedge) => {
+      const scene = await startScene(
+        {
+          local: [limitedFor('2'), answers('x')],
+          hosted_a: answers('paid'),
+          ondemand: answers('y'),
+        },
+        { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
+      );
+      const pending = chatStream(scene.url);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
+      expect(await pending).toMatchObject(SERVED);
+      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+      // Nor is a GPU started that costs money by the minute.
+      expect(scene.up.ondemand.gets).toHaveLength(0);
+    },
+  );
 
-  test('is not waited for with HEDGE=all where another may be asked', async () => {
+  test('a full local is not waited for with HEDGE=all where another upstream may be called', async () => {
     const scene = await startScene(
       { local: limitedFor('2'), hosted_a: answers('paid') },
       { HEDGE: 'all' },
@@ -81,7 +91,7 @@ describe('a local that has room again in 2 seconds', () => {
     });
   });
 
-  test('and refuses again is left: it is waited for once', async () => {
+  test('a local that refuses again after the wait is left, as it is waited for once', async () => {
     const scene = await startScene({ local: limitedFor('1'), hosted_a: answers('paid') });
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(1000, 1000));
@@ -89,7 +99,7 @@ describe('a local that has room again in 2 seconds', () => {
     expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 1 });
   });
 
-  test('is called at last where all others have failed meanwhile', async () => {
+  test('a full local is called in the end where all other upstreams have failed meanwhile', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
       { HEDGE: 'all' },
@@ -103,7 +113,7 @@ describe('a local that has room again in 2 seconds', () => {
     });
   });
 
-  test('is waited for by those as well that come while it is still out', async () => {
+  test('a full local is waited for also by requests that come while it is still out', async () => {
     const scene = await startScene({ local: limitedFor('1') });
     const first = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(1000, 1000));
@@ -116,8 +126,8 @@ describe('a local that has room again in 2 seconds', () => {
   });
 });
 
-describe('the wait', () => {
-  test('ends with the caller, and nobody is called any more', async () => {
+describe('the length of the wait', () => {
+  test('the wait for local ends with the caller, and no upstream is called any more', async () => {
     const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
     const pending = startChat(scene.url, STREAM);
     await scene.clock.timer(2000, 2000);
@@ -130,17 +140,17 @@ describe('the wait', () => {
     expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
   });
 
-  test('is at most RETRY_AFTER_MAX_MS', async () => {
+  test('the wait for local is at most RETRY_AFTER_MAX_MS', async () => {
     const scene = await startScene({ local: limitedFor('2') }, { RETRY_AFTER_MAX_MS: '1999' });
     expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
-  test('is within the timeout of local', async () => {
+  test('the wait for local is within the timeout of local', async () => {
     const scene = await startScene({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
     expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
-  test('counts in the timeout: the second call gets what is left', async () => {
+  test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), hang] },
       { LOCAL_TIMEOUT_MS: '5000' },
@@ -153,8 +163,8 @@ describe('the wait', () => {
   });
 });
 
-describe('of several machines', () => {
-  test('a full one is not waited for while another has room', async () => {
+describe('several full machines', () => {
+  test('a full machine is not waited for while another has room', async () => {
     const tier = await startTier([
       await startMachine(limitedFor('1')),
       await startMachine(answers('x')),
@@ -162,7 +172,7 @@ describe('of several machines', () => {
     expect(await chatStream(tier.url)).toMatchObject({ status: 200, upstream: 'local' });
   });
 
-  test('that are all full the one that has room first is called again', async () => {
+  test('the machine that has room first is called again where all are full', async () => {
     const slow = await startMachine(limitedFor('2'));
     // A length that no other timer has.
     const quick = await startMachine(

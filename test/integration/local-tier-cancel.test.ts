@@ -46,7 +46,7 @@ describe.each<[phase: string, script: Script, body: object]>([
   ['while an answer is put together', stall(ROLE, A, A), PLAIN],
   ['while a whole answer is waited for', hang, { ...PLAIN, n: 2 }],
 ])('a caller that leaves a machine %s', (_phase, script, body) => {
-  test('aborts the call at once; neither circuit counts it, and no other upstream is called', async () => {
+  test('a caller that leaves before the commit aborts the call to a machine at once, and no circuit counts it', async () => {
     const machines = [await startMachine(script), await startMachine(answers('never asked'))];
     const hosted = await startUpstream(answers('never asked'));
     const [machine, peer] = machines as [Machine, Machine];
@@ -65,7 +65,7 @@ describe.each<[phase: string, script: Script, body: object]>([
   });
 });
 
-test('a caller that leaves after the commit takes the call along at once', async () => {
+test('a caller that leaves after the commit aborts the call to a machine at once', async () => {
   const machine = await startMachine(stall(ROLE, A));
   const tier = await startTier([machine]);
   const took = await fastest(async () => {
@@ -79,7 +79,7 @@ test('a caller that leaves after the commit takes the call along at once', async
   await expectForgotten(tier, [machine], [0]);
 });
 
-test('a caller that leaves the second machine leaves the first one’s failure, and nothing counted for the pool', async () => {
+test('a caller that leaves the second machine leaves the first one’s failure, and no circuit of the pool counts it', async () => {
   const machines = [
     await startMachine(error(503)),
     await startMachine(hang),
@@ -99,7 +99,7 @@ test('a caller that leaves the second machine leaves the first one’s failure, 
   expect(third.calls).toHaveLength(0);
 });
 
-test('a caller that leaves during the pause before a retry is not retried for', async () => {
+test('a caller that leaves during the pause before a retry prevents the retry', async () => {
   const machine = await startMachine(error(500));
   const tier = await startTier([machine]);
   const pending = startChat(tier.url, STREAM);
@@ -111,7 +111,7 @@ test('a caller that leaves during the pause before a retry is not retried for', 
   expect(machine.calls).toHaveLength(1);
 });
 
-test('a caller that leaves a probe gives both probes back', async () => {
+test('a caller that leaves a probe frees the probes of the machine and of the local pool', async () => {
   const machine = await startMachine(error(503));
   const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
   const reason = `local/${machine.id}=http_503`;
@@ -133,7 +133,7 @@ test('a caller that leaves a probe gives both probes back', async () => {
   expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
 });
 
-test('a caller that leaves a probe in the pause before its retry releases the pool’s probe', async () => {
+test('a caller that leaves a probe in the pause before its retry frees the probe of the local pool', async () => {
   const machine = await startMachine(error(503), error(500));
   const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
   await startChat(tier.url).answer;

@@ -19,7 +19,7 @@ async function slowly(machine: Machine, n: number, tier: Tier): Promise<void> {
 }
 
 describe('the circuit of a machine', () => {
-  test('opens by itself, and that of the pool stays closed while any machine serves', async () => {
+  test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     for (let n = 0; n < 5; n += 1) {
@@ -35,7 +35,7 @@ describe('the circuit of a machine', () => {
     expect(callsOf([dead, alive])).toEqual([5, 6]);
   });
 
-  test('lets a thousand requests cost a dead machine its threshold and a probe for each cool-down', async () => {
+  test('the circuit of a machine lets a thousand requests spend its threshold and one probe for each cool-down', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive], { COOLDOWN_MS: '2000' });
     const reasons: unknown[] = [];
@@ -57,7 +57,7 @@ describe('the circuit of a machine', () => {
     expect((await tier.status()).circuits['local']).toMatchObject({ fails: 0, successes: 1000 });
   });
 
-  test('admits one request as the probe while others pass by, and closes when that succeeds', async () => {
+  test('the circuit of a machine admits one request as the probe, and closes when that succeeds', async () => {
     const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' });
     await chat(tier.url);
@@ -75,7 +75,7 @@ describe('the circuit of a machine', () => {
     expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false });
   });
 
-  test('opens for slow first content as well', async () => {
+  test('the circuit of a machine opens for slow first contents too', async () => {
     const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
     slow.script = hang;
     const tier = await startTier([slow, fast], { TTFT_SLOW_THRESHOLD: '1' });
@@ -84,7 +84,7 @@ describe('the circuit of a machine', () => {
     expect(circuits[slow.id]).toMatchObject({ open: true, fails: 0, successes: 1 });
   });
 
-  test('is closed by its owner, and only by its id', async () => {
+  test('the circuit of a machine is closed by its owner, and only by its id', async () => {
     const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1' });
     await chat(tier.url);
@@ -99,8 +99,8 @@ describe('the circuit of a machine', () => {
   });
 });
 
-describe('the circuit of the pool', () => {
-  test('stays closed where three have failed and a fourth could serve', async () => {
+describe('the circuit of the local pool', () => {
+  test('the circuit of the local pool stays closed where three machines have failed and a fourth could serve', async () => {
     const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
     const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
     const tier = await startTier(
@@ -117,7 +117,7 @@ describe('the circuit of the pool', () => {
     });
   });
 
-  test('opens where all have failed', async () => {
+  test('the circuit of the local pool opens where all machines have failed', async () => {
     const dead = [await startMachine(error(503)), await startMachine(error(503))];
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startTier(dead, at({ hosted_a: hosted.url }));
@@ -125,7 +125,7 @@ describe('the circuit of the pool', () => {
     expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
   });
 
-  test('stays closed where one has failed and the other was only busy', async () => {
+  test('the circuit of the local pool stays closed where one machine has failed and the other was only busy', async () => {
     const machines = [await startMachine(error(503, 'busy')), await startMachine(error(503))];
     const tier = await startTier(machines, { FAIL_THRESHOLD: '1' });
     await chat(tier.url);
@@ -135,7 +135,7 @@ describe('the circuit of the pool', () => {
     expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('stays closed where one is slow and another could serve', async () => {
+  test('the circuit of the local pool stays closed where one machine is slow and another could serve', async () => {
     const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
     slow.script = hang;
     const tier = await startTier([slow, fast], { HEDGE: 'off' });
@@ -149,7 +149,7 @@ describe('the circuit of the pool', () => {
     expect(callsOf([slow, fast])).toEqual([3, 1]);
   });
 
-  test('is closed by a probe that answers for longer than a lost one is waited for', async () => {
+  test('the circuit of the local pool is closed by a probe that answers for longer than a lost one is waited for', async () => {
     const machine = await startMachine(error(503));
     const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '1000', LOCAL_TIMEOUT_MS: '1000' };
     const tier = await startTier([machine], settings);
@@ -173,7 +173,7 @@ describe('the circuit of the pool', () => {
   });
 });
 
-describe('when all machines are out', () => {
+describe('a local pool whose machines are all out', () => {
   /** Two machines whose circuits open half a second apart, the first one's at 0. */
   async function startOut(settings: Readonly<Record<string, string>> = {}) {
     const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
@@ -189,7 +189,7 @@ describe('when all machines are out', () => {
     return { first, second, tier, answer: await answer };
   }
 
-  test('the pool is excluded as circuit_open, and the hosted upstream is called', async () => {
+  test('a local pool whose machines are all out is skipped as circuit_open, and the hosted upstream is called', async () => {
     const hosted = await startUpstream(answers('paid for'));
     const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
     expect(await chat(tier.url)).toMatchObject({
@@ -200,7 +200,7 @@ describe('when all machines are out', () => {
     expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
   });
 
-  test('the one that comes back first is called where no other upstream is left, and leaves no entry', async () => {
+  test('the machine that comes back first is called where no other upstream is left, without a fallback reason', async () => {
     const { tier, first, second } = await startOut();
     first.script = answers('well again');
     expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
@@ -212,7 +212,7 @@ describe('when all machines are out', () => {
     });
   });
 
-  test('a failure of the one that is asked all the same lengthens no cool-down', async () => {
+  test('a failure of a machine that was called during its cool-down does not lengthen that', async () => {
     const { tier, first, second } = await startOut();
     const before = (await tier.status()).circuits;
     tier.clock.advance(1000);
@@ -229,7 +229,7 @@ describe('when all machines are out', () => {
     }
   });
 
-  test('one that is out for its bill or its limit is never asked all the same, however soon it is back', async () => {
+  test('a machine excluded for its quota or its rate limit is not called in the end, however soon it is back', async () => {
     const limited = await startMachine(error(429, 'slow down', null, { 'retry-after': '3' }));
     const [poor, dead] = [await startMachine(error(402)), await startMachine(error(503))];
     const tier = await startTier([limited, poor, dead], { FAIL_THRESHOLD: '1' });
@@ -239,7 +239,7 @@ describe('when all machines are out', () => {
     expect(callsOf([limited, poor, dead])).toEqual([1, 1, 2]);
   });
 
-  test('each comes back with a probe of its own', async () => {
+  test('each machine comes back with a probe of its own', async () => {
     const { tier, first, second } = await startOut();
     first.script = second.script = answers('well again');
     tier.clock.advance(10_000);
@@ -255,7 +255,7 @@ describe('when all machines are out', () => {
     ['longer', '60000'],
     ['shorter', '1000'],
   ])(
-    'the second is still asked while the probe of the first is out, which may take %s than the cool-down',
+    'a second machine is still called while the first is probed, with a timeout %s than the cool-down',
     async (_says, timeoutMs) => {
       const { tier, first, second } = await startOut({ LOCAL_TIMEOUT_MS: timeoutMs });
       first.script = hang;

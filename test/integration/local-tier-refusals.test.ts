@@ -18,9 +18,9 @@ const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
 const unauthorized = (status: number): Script =>
   error(status, 'who are you?', null, { 'x-gateway-agent': 'unauthorized' });
 
-describe('the agent’s own refusal of the gateway', () => {
+describe('an agent that refuses the gateway', () => {
   test.each([401, 403])(
-    '(%d) is no business of the caller’s: the next machine is asked, and this one left alone',
+    'an agent that refuses the gateway (%d) falls back to the next machine, and is not called again',
     async (status) => {
       const [closed, open] = [
         await startMachine(unauthorized(status)),
@@ -39,7 +39,7 @@ describe('the agent’s own refusal of the gateway', () => {
     },
   );
 
-  test('is a 502 as the last word, and no probe is ever made for it', async () => {
+  test('an agent that refuses the gateway gives a 502 as the final answer, and is never probed for it', async () => {
     const closed = await startMachine(unauthorized(401));
     const tier = await startTier([closed]);
     const first = await chat(tier.url);
@@ -52,9 +52,9 @@ describe('the agent’s own refusal of the gateway', () => {
   });
 });
 
-describe('the engine’s own refusal of the caller', () => {
+describe('an engine that refuses the caller', () => {
   test.each([401, 403])(
-    '(%d) is passed on unchanged, and no other upstream is called',
+    'an engine’s refusal of the caller (%d) is passed on unchanged, and no other upstream is called',
     async (status) => {
       const [strict, other] = [
         await startMachine(error(status, 'a key, please', 'invalid_api_key')),
@@ -96,7 +96,7 @@ test('a machine that repeats the gateway’s token in a refusal does not show it
   expect(JSON.stringify(headers)).not.toContain(tokens[0]);
 });
 
-describe('a machine that refuses what the caller asks', () => {
+describe('machines that refuse requests', () => {
   const lastCheck = async (tier: Tier, { id }: Machine) =>
     (await tier.provider(id)).verification.last_check;
 
@@ -114,7 +114,7 @@ describe('a machine that refuses what the caller asks', () => {
   }
 
   test.each([400, 415, 422])(
-    '(%d) three times in a row is asked by the registry whether it is well, and keeps its circuit',
+    'a machine that refuses three requests in a row (%d) is verified again, and its circuit stays closed',
     async (status) => {
       const odd = await startMachine(error(status));
       const tier = await startTier([odd]);
@@ -127,7 +127,7 @@ describe('a machine that refuses what the caller asks', () => {
     },
   );
 
-  test('and serves in between is left alone, and so is one that says why', async () => {
+  test('a machine that serves between refusals, or says why it refuses, is not verified again', async () => {
     const [by, long] = [
       await startMachine(error(400), error(400), answers('hi'), error(400), error(400)),
       await startMachine(error(400, 'maximum context length exceeded', 'context_length_exceeded')),
@@ -145,9 +145,9 @@ describe('a machine that refuses what the caller asks', () => {
   });
 });
 
-describe('a machine that is', () => {
+describe('machines that take no requests now', () => {
   test.each(['busy', 'paused', 'draining'])(
-    '%s is not blamed, and left alone for two seconds',
+    'a machine that is %s gets no failure, and no request for two seconds',
     async (code) => {
       const busy = await startMachine(
         error(503, code, code, { 'retry-after': '30' }),
@@ -169,7 +169,7 @@ describe('a machine that is', () => {
     },
   );
 
-  test('busy, like all of its peers, leaves the request to the hosted upstream', async () => {
+  test('a local pool of busy machines falls back to the hosted upstream', async () => {
     const machines = [
       await startMachine(error(503, 'busy')),
       await startMachine(error(429, 'busy')),
@@ -182,7 +182,7 @@ describe('a machine that is', () => {
     expect(callsOf(machines)).toEqual([1, 1]);
   });
 
-  test('busy, like all of its peers, is a 503 with a time to come back where no other upstream is left', async () => {
+  test('a local pool of busy machines gives a 503 with a time to come back where no other upstream is left', async () => {
     const machines = [
       await startMachine(error(503, 'busy')),
       await startMachine(error(503, 'busy')),
@@ -194,7 +194,7 @@ describe('a machine that is', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
   });
 
-  test('busy and comes back first is called where no other upstream is left', async () => {
+  test('a busy machine that comes back first is called where no other upstream is left', async () => {
     const first = await startMachine(error(503, 'busy'), answers('free again'));
     const second = await startMachine(hang, answers('never asked'));
     const tier = await startTier([first, second]);
@@ -208,7 +208,7 @@ describe('a machine that is', () => {
   });
 });
 
-describe('the model', () => {
+describe('the model of a machine', () => {
   const offering = async (...models: string[]) => {
     const upstream = await startUpstream();
     upstream.script = answers('hi');
@@ -220,7 +220,7 @@ describe('the model', () => {
     ['the caller’s where it is offered', 'b', 'b'],
     ['the machine’s own where the caller’s is not offered', 'unknown', 'c'],
     ['the machine’s own where the caller names none', null, 'c'],
-  ])('is %s', async (_says, asked, sent) => {
+  ])('the model that a machine gets is %s', async (_says, asked, sent) => {
     const machine = await offering('c', 'b', 'a');
     await chat(
       (await startTier([machine])).url,
@@ -229,7 +229,7 @@ describe('the model', () => {
     expect((await machine.call(1)).json['model']).toBe(sent);
   });
 
-  test('is one that each machine has, when one is asked after the other', async () => {
+  test('each of two machines that are called in turn gets a model that it has', async () => {
     const [a, b] = [await offering('x'), await offering('y', 'x')];
     b.script = error(503);
     const tier = await startTier([a, b]);
@@ -237,7 +237,7 @@ describe('the model', () => {
     expect([a.calls, b.calls].map(([call]) => call?.json['model'])).toEqual(['x', 'y']);
   });
 
-  test('that is not found keeps out requests for that model at that machine, and no others', async () => {
+  test('a missing model excludes requests for that model at that machine, and no others', async () => {
     const [a, b] = [await offering('x', 'y'), await offering('x', 'y')];
     a.script = ({ json, ...call }) =>
       (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
@@ -254,7 +254,7 @@ describe('the model', () => {
     expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });
   });
 
-  test('that one machine offers is asked for there, whatever the others could do instead', async () => {
+  test('a model that one machine offers is asked for there, whatever the others could stand in with', async () => {
     const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
     const its = machineAt(await startUpstream(answers('its')), {
       record: { models: ['rare', MODEL] },
@@ -267,7 +267,7 @@ describe('the model', () => {
     expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
   });
 
-  test('that only a machine offers which is out is another model at another machine', async () => {
+  test('a model that only an excluded machine offers is replaced by another model at another machine', async () => {
     const its = machineAt(await startUpstream(error(503, 'busy')), {
       record: { models: ['rare', MODEL] },
     });
@@ -279,13 +279,13 @@ describe('the model', () => {
     expect((await other.call(1)).json['model']).toBe(MODEL);
   });
 
-  test('that no machine has is the gateway’s own 404', async () => {
+  test('a model that no machine has gets the gateway’s own 404', async () => {
     const a = await startMachine(error(404, 'no such model'));
     const answer = await chat((await startTier([a])).url, { ...HELLO, model: MODEL });
     expect(answer).toMatchObject({ status: 404, reason: `local/${a.id}=model_not_found` });
   });
 
-  test('of every machine is listed, once', async () => {
+  test('the models of all machines are listed, each once', async () => {
     const tier = await startTier(
       [await offering('x', 'y'), await offering('y', 'z'), await offering('x')],
       { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_MODEL: 'z' },

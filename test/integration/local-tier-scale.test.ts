@@ -24,7 +24,7 @@ async function workOf(tier: Tier): Promise<number> {
   return user + system;
 }
 
-test('a request costs a pool of ten thousand machines about what it costs one of ten', async () => {
+test('a request costs a local pool of ten thousand machines about what it costs one of ten', async () => {
   const upstream = await startUpstream(answers('hi'));
   const tierOf = (count: number) =>
     startTier(

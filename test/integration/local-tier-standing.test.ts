@@ -26,7 +26,7 @@ async function startOthers() {
 
 const warmedAt = async (tier: Tier) => (await tier.status()).ondemand_warmup_detail.lastWarmupAt;
 
-describe('the pool whose machines', () => {
+describe('machines that do not serve', () => {
   test.each<[says: string, given: readonly MachineGiven[]]>([
     ['wait for their verification', [pending]],
     ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
@@ -34,20 +34,23 @@ describe('the pool whose machines', () => {
     ['have lost their engine', [{ record: { status: 'degraded' } }]],
     ['have said goodbye', [{ record: { status: 'offline' } }]],
     ['are paused, but for one that waits for its verification', [paused, pending]],
-  ])('%s has no provider, and ondemand is warmed up', async (_says, given) => {
-    const { settings, ondemand } = await startOthers();
-    const machines = await Promise.all(given.map(machineThat));
-    const tier = await startTier(machines, settings);
-    expect(await chat(tier.url)).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=no_provider',
-    });
-    expect((await ondemand.get(1)).path).toBe('/health');
-    expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
-    expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
-  });
+  ])(
+    'a local pool whose machines %s has no provider, and ondemand is warmed up',
+    async (_says, given) => {
+      const { settings, ondemand } = await startOthers();
+      const machines = await Promise.all(given.map(machineThat));
+      const tier = await startTier(machines, settings);
+      expect(await chat(tier.url)).toMatchObject({
+        upstream: 'hosted_a',
+        reason: 'local=no_provider',
+      });
+      expect((await ondemand.get(1)).path).toBe('/health');
+      expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
+      expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
+    },
+  );
 
-  test('wait for their verification, with nobody else to ask, has a 503 that names doctor', async () => {
+  test('a local pool that waits for verification, with no other upstream, gives a 503 that names doctor', async () => {
     const tier = await startTier([await machineThat(pending)]);
     const answer = await chat(tier.url);
     expect(answer.status).toBe(503);
@@ -82,31 +85,34 @@ describe('the pool whose machines', () => {
       { record: { status: 'degraded', engine_health: { status: 'unauthorized', code: 401 } } },
       'has an engine that answers HTTP 401',
     ],
-  ])('%s: the 503 names the machine and that cause', async (_says, given, cause) => {
-    const machine = await machineThat(given);
-    const { text } = await chat((await startTier([machine])).url);
-    expect(JSON.parse(text)).toMatchObject({
-      error: {
-        message: expect.stringContaining(
-          ` local: no machine is available (${machine.id} ${cause}). `,
-        ) as unknown,
-      },
-    });
-  });
+  ])(
+    'the 503 of a local pool whose only machine %s names the machine and that cause',
+    async (_says, given, cause) => {
+      const machine = await machineThat(given);
+      const { text } = await chat((await startTier([machine])).url);
+      expect(JSON.parse(text)).toMatchObject({
+        error: {
+          message: expect.stringContaining(
+            ` local: no machine is available (${machine.id} ${cause}). `,
+          ) as unknown,
+        },
+      });
+    },
+  );
 
-  test('are many has a 503 that names three of them and the number of the others', async () => {
+  test('the 503 of a local pool of many machines names three of them and the number of the others', async () => {
     const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
     const { text } = await chat((await startTier(machines)).url);
     expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
   });
 
-  test('have fallen silent has a 503 that says since when', async () => {
+  test('the 503 of a local pool whose machines have fallen silent says since when', async () => {
     const tier = await startTier([await startMachine(answers('hi'))]);
     tier.clock.advance(70_000);
     expect((await chat(tier.url)).text).toContain('has been silent for 70 s');
   });
 
-  test('are silent has no provider after 45 s, and not before', async () => {
+  test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {
     const { settings } = await startOthers();
     const machine = await startMachine(answers('hi'));
     const tier = await startTier([machine], settings);
@@ -117,28 +123,28 @@ describe('the pool whose machines', () => {
     expect(await warmedAt(tier)).not.toBeNull();
   });
 
-  test('are all paused by their owners is paused, and keeps no paid machine warm', async () => {
+  test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
     const { settings, ondemand } = await startOthers();
     const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
     expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
   });
 
-  test('are paused, but for one, is that one', async () => {
+  test('a local pool whose machines are paused but for one calls that one', async () => {
     const [other, machine] = [await machineThat(paused), await startMachine(answers('hi'))];
     const tier = await startTier([other, machine]);
     expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(other.calls).toHaveLength(0);
   });
 
-  test('are not enrolled is not configured: not reported, and no warm-up', async () => {
+  test('a local pool without machines is not configured: it is not reported, and no warm-up starts', async () => {
     const { settings, ondemand } = await startOthers();
     const tier = await startTier([], settings);
     expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
   });
 
-  test('cannot be called is named in a 503 where no other upstream is configured', async () => {
+  test('a local pool that cannot be called is named in a 503 where no other upstream is configured', async () => {
     const others = 'hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured';
     for (const [given, reason] of [
       [pending, 'no_provider'],
@@ -151,8 +157,8 @@ describe('the pool whose machines', () => {
   });
 });
 
-describe('zero-spend', () => {
-  test('calls the machines of the pool and no paid upstream', async () => {
+describe('Local only', () => {
+  test('Local only calls the machines of the pool and no paid upstream', async () => {
     const { settings, ondemand } = await startOthers();
     const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier(machines, settings);
@@ -169,7 +175,7 @@ describe('zero-spend', () => {
 });
 
 describe('a fixed engine', () => {
-  test('wins over the machines, and gets no token of theirs', async () => {
+  test('a fixed engine is called in place of the machines, and gets no token of theirs', async () => {
     const machine = await startMachine(answers('never asked'));
     const engine = await startUpstream(answers('fixed'));
     const tier = await startTier([machine], at({ local: engine.url }));
@@ -180,7 +186,7 @@ describe('a fixed engine', () => {
     expect(machine.calls).toHaveLength(0);
   });
 
-  test('that fails is not replaced by a machine', async () => {
+  test('a fixed engine that fails is not replaced by a machine', async () => {
     const machine = await startMachine(answers('never asked'));
     const engine = await startUpstream(error(503));
     const tier = await startTier([machine], at({ local: engine.url }));
@@ -188,7 +194,7 @@ describe('a fixed engine', () => {
     expect(machine.calls).toHaveLength(0);
   });
 
-  test('is taken and left with the next request, and each is known by itself', async () => {
+  test('a fixed engine is used and left with the next request, and has a circuit of its own', async () => {
     const machine = await startMachine(answers('hi'));
     const engine = await startUpstream(error(402));
     const tier = await startTier([machine]);
@@ -206,7 +212,7 @@ describe('a fixed engine', () => {
     expect((await tier.status()).upstreams[0]?.skips).toEqual([]);
   });
 
-  test('that is taken while a machine answers leaves that answer alone', async () => {
+  test('a fixed engine that is set while a machine answers leaves that answer alone', async () => {
     const machine = await startMachine(hang);
     const engine = await startUpstream(answers('fixed'));
     const tier = await startTier([machine]);

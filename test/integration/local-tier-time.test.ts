@@ -5,29 +5,32 @@ import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-describe('the time of the pool', () => {
-  test.each([1, 2, 3])('is shared equally by %d that are silent', async (count) => {
-    const machines = await Promise.all(Array.from({ length: count }, () => startMachine(hang)));
-    const hosted = await startUpstream(answers('paid for'));
-    const settings = { ...at({ hosted_a: hosted.url }), LOCAL_TIMEOUT_MS: '60000', HEDGE: 'off' };
-    const tier = await startTier(machines, settings);
-    const answer = chat(tier.url);
-    for (const [turn, machine] of machines.entries()) {
-      await machine.call(1);
-      await turns(tier);
-      // Not a moment before its time.
-      tier.clock.advance(60_000 / count - 1);
-      await turns(tier);
-      expect((machines[turn + 1] ?? hosted).calls).toHaveLength(0);
-      tier.clock.advance(1);
-    }
-    expect(await answer).toMatchObject({
-      upstream: 'hosted_a',
-      reason: machines.map(({ id }) => `local/${id}=timeout`).join('; '),
-    });
-  });
+describe('the timeout of the local pool', () => {
+  test.each([1, 2, 3])(
+    'the timeout of the local pool is shared equally by %d machines that are silent',
+    async (count) => {
+      const machines = await Promise.all(Array.from({ length: count }, () => startMachine(hang)));
+      const hosted = await startUpstream(answers('paid for'));
+      const settings = { ...at({ hosted_a: hosted.url }), LOCAL_TIMEOUT_MS: '60000', HEDGE: 'off' };
+      const tier = await startTier(machines, settings);
+      const answer = chat(tier.url);
+      for (const [turn, machine] of machines.entries()) {
+        await machine.call(1);
+        await turns(tier);
+        // Not a moment before its time.
+        tier.clock.advance(60_000 / count - 1);
+        await turns(tier);
+        expect((machines[turn + 1] ?? hosted).calls).toHaveLength(0);
+        tier.clock.advance(1);
+      }
+      expect(await answer).toMatchObject({
+        upstream: 'hosted_a',
+        reason: machines.map(({ id }) => `local/${id}=timeout`).join('; '),
+      });
+    },
+  );
 
-  test('is for one alone where its peers are out', async () => {
+  test('the timeout of the local pool belongs to one machine alone where its peers are out', async () => {
     const [out, alone] = [await startMachine(error(402)), await startMachine(answers('hi'), hang)];
     const tier = await startTier([out, alone], { LOCAL_TIMEOUT_MS: '60000' });
     expect(await chat(tier.url)).toMatchObject({ reason: `local/${out.id}=quota` });
@@ -41,7 +44,7 @@ describe('the time of the pool', () => {
     expect(await answer).toMatchObject({ status: 504, reason: `local/${alone.id}=timeout` });
   });
 
-  test('is not counted any more once an answer has begun', async () => {
+  test('the timeout of the local pool no longer counts once an answer has begun', async () => {
     const [machine, other] = [await startMachine(hang), await startMachine(answers('never'))];
     const tier = await startTier([machine, other], { LOCAL_TIMEOUT_MS: '60000' });
     const answer = chatStream(tier.url);
@@ -61,24 +64,21 @@ describe('the time of the pool', () => {
 });
 
 describe('a lone 500 or 502', () => {
-  test.each([500, 502])(
-    '(%d) of a machine that has no peers is asked about again',
-    async (code) => {
-      const machine = await startMachine(error(code), answers('better'));
-      const tier = await startTier([machine]);
-      const answer = chat(tier.url);
-      await machine.call(1);
-      tier.clock.advance(await tier.clock.timer(50, 200));
-      expect(await answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-      expect(machine.calls).toHaveLength(2);
-      expect((await tier.status()).circuits).toMatchObject({
-        local: { fails: 0, successes: 1 },
-        [machine.id]: { fails: 1, successes: 1, consecutiveFails: 0 },
-      });
-    },
-  );
+  test.each([500, 502])('a lone %d of a machine without peers is retried there', async (code) => {
+    const machine = await startMachine(error(code), answers('better'));
+    const tier = await startTier([machine]);
+    const answer = chat(tier.url);
+    await machine.call(1);
+    tier.clock.advance(await tier.clock.timer(50, 200));
+    expect(await answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(machine.calls).toHaveLength(2);
+    expect((await tier.status()).circuits).toMatchObject({
+      local: { fails: 0, successes: 1 },
+      [machine.id]: { fails: 1, successes: 1, consecutiveFails: 0 },
+    });
+  });
 
-  test('that comes twice counts twice at the machine and once at the pool', async () => {
+  test('a lone 500 or 502 that comes twice counts twice at the machine and once at the local pool', async () => {
     const machine = await startMachine(error(500));
     const tier = await startTier([machine]);
     const answer = chat(tier.url);
@@ -91,7 +91,7 @@ describe('a lone 500 or 502', () => {
     });
   });
 
-  test.each([500, 502])('(%d) of a machine among peers is not', async (code) => {
+  test.each([500, 502])('a lone %d of a machine with peers is not retried there', async (code) => {
     const [hiccup, peer] = [await startMachine(error(code)), await startMachine(answers('hi'))];
     const tier = await startTier([hiccup, peer]);
     expect(await chat(tier.url)).toMatchObject({ reason: `local/${hiccup.id}=http_${code}` });

@@ -30,7 +30,7 @@ const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
 const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
 
 describe('a verified machine', () => {
-  test('is asked at its verified address, with its token and the caller’s own authorization', async () => {
+  test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
     const machine = await startMachine(answers('hello from home'));
     const tier = await startTier([machine]);
     const answer = await chat(tier.url, HELLO, {
@@ -53,14 +53,14 @@ describe('a verified machine', () => {
     expect(headers).not.toHaveProperty('cookie');
   });
 
-  test('gets no authorization where the caller sent none', async () => {
+  test('a verified machine gets no authorization where the caller sent none', async () => {
     const machine = await startMachine(answers('hi'));
     const tier = await startTier([machine]);
     await chat(tier.url);
     expect((await machine.call(1)).headers).not.toHaveProperty('authorization');
   });
 
-  test('streams, and says who it is there too', async () => {
+  test('a verified machine streams, and the stream says which machine it is', async () => {
     const machine = await startMachine(answers('hello from home'));
     const tier = await startTier([machine]);
     const answer = await chatStream(tier.url);
@@ -69,14 +69,14 @@ describe('a verified machine', () => {
     expect(textOf(answer.text)).toBe('hello from home');
   });
 
-  test('may stand behind a path', async () => {
+  test('a verified machine may be behind a path', async () => {
     const upstream = await startUpstream(answers('hi'));
     const machine = machineAt(upstream, { verification: { address: `${upstream.url}/box/v1/` } });
     await chat((await startTier([machine])).url);
     expect((await machine.call(1)).path).toBe('/box/v1/chat/completions');
   });
 
-  test('gets a token of its own, and no other upstream gets one', async () => {
+  test('a verified machine gets a token of its own, and no other upstream gets one', async () => {
     const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
     const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
     const settings = {
@@ -96,7 +96,7 @@ describe('a verified machine', () => {
     expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
   });
 
-  test('is not sent a key of the gateway’s own', async () => {
+  test('a verified machine is not sent a key of the gateway’s own', async () => {
     const machine = await startMachine(answers('hi'));
     const key = 'a-key-of-the-gateway-0123456789';
     const tier = await startTier([machine], { API_KEYS: key });
@@ -112,7 +112,7 @@ describe('a verified machine', () => {
 });
 
 describe('a machine that fails', () => {
-  test('is skipped for the next one', async () => {
+  test('a machine that fails is skipped for the next one', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     const answer = await chat(tier.url);
@@ -132,20 +132,20 @@ describe('a machine that fails', () => {
     ['bad_response', cut(ROLE)],
     ['http_404', error(404, 'nothing here')],
     ['context_length', error(400, 'the prompt is too long')],
-  ])('by %s is skipped for the next one', async (reason, script) => {
+  ])('a machine that fails with %s is skipped for the next one', async (reason, script) => {
     const [dead, alive] = [await startMachine(script), await startMachine(answers('hi'))];
     const answer = await chatStream((await startTier([dead, alive])).url);
     expect(answer).toMatchObject({ status: 200, reason: `local/${dead.id}=${reason}` });
   });
 
-  test('to be reached is skipped for the next one', async () => {
+  test('a machine that cannot be reached is skipped for the next one', async () => {
     const [gone, alive] = [await startMachine(answers('x')), await startMachine(answers('hi'))];
     await gone.close();
     const answer = await chat((await startTier([gone, alive])).url);
     expect(answer).toMatchObject({ status: 200, reason: `local/${gone.id}=unreachable` });
   });
 
-  test('is the first of three at most; then the hosted upstream answers, and every entry is listed in order', async () => {
+  test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
     const dead = [
       await startMachine(error(503)),
       await startMachine(error(502)),
@@ -165,7 +165,7 @@ describe('a machine that fails', () => {
     expect(answer.headers).not.toHaveProperty('x-gateway-provider');
   });
 
-  test('as the last word is worded as local’s own failure, with every entry', async () => {
+  test('the failure of all machines has local’s words in the final answer, with every fallback reason', async () => {
     const dead = [await startMachine(error(503)), await startMachine(error(502))];
     const answer = await chat((await startTier(dead)).url);
     expect(answer).toMatchObject({
@@ -176,7 +176,7 @@ describe('a machine that fails', () => {
     expect(answer.headers).not.toHaveProperty('x-gateway-provider');
   });
 
-  test('with a refusal that a hosted upstream repeats has its refusal passed on', async () => {
+  test('a machine’s refusal that a hosted upstream repeats is passed on', async () => {
     const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
     const hosted = await startUpstream(error(400, 'nor here'));
     const never = await startUpstream(answers('never asked'));
@@ -192,14 +192,14 @@ describe('a machine that fails', () => {
     expect(callsOf([never])).toEqual([0]);
   });
 
-  test('with a refusal that only it has leaves the answer to the next machine', async () => {
+  test('a machine’s refusal that no other repeats leaves the answer to the next machine', async () => {
     const strict = await startMachine(error(422, 'no!'));
     const other = await startMachine(answers('taken here'));
     const answer = await chat((await startTier([strict, other])).url);
     expect(answer).toMatchObject({ status: 200, upstream: 'local' });
   });
 
-  test('after its first content is never followed by another, and counts at itself and at the pool', async () => {
+  test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
     const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
     const other = await startMachine(answers('never asked'));
     const hosted = await startUpstream(answers('never asked'));
@@ -217,7 +217,7 @@ describe('a machine that fails', () => {
     expect(circuits[other.id]).toMatchObject({ fails: 0, successes: 0 });
   });
 
-  test('while a whole answer is put together is skipped for the next one', async () => {
+  test('a machine that fails while an answer is assembled is skipped for the next one', async () => {
     const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
     const other = await startMachine(json(200, completion('whole')));
     const tier = await startTier([broken, other]);
@@ -228,7 +228,7 @@ describe('a machine that fails', () => {
 });
 
 describe('the warm-up of ondemand', () => {
-  test('starts as soon as the pool is lost, and not while its machines are still called', async () => {
+  test('the warm-up of ondemand starts once the local pool is lost, and not while its machines are still called', async () => {
     const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
     const ondemand = await startUpstream(answers('never asked'));
     const hosted = await startUpstream(answers('paid for'));
@@ -242,7 +242,7 @@ describe('the warm-up of ondemand', () => {
     expect((await ondemand.get(1)).path).toBe('/health');
   });
 
-  test('does not start where another machine answers', async () => {
+  test('the warm-up of ondemand does not start where another machine answers', async () => {
     const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const ondemand = await startUpstream(answers('never asked'));
     const tier = await startTier(machines, at({ ondemand: ondemand.url }));

@@ -7,7 +7,7 @@ import { OUTER_ADDRESS } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-test('a request that comes back to its gateway is a 508 there, and falls back', async () => {
+test('a request that comes back to its gateway gets a 508 there, and falls back', async () => {
   const hosted = await startUpstream(answers('from hosted'));
   // With any free port the check of the settings does not know the own address.
   const gateway = await startControlled(at({ hosted_a: hosted.url }));
@@ -21,7 +21,7 @@ test('a request that comes back to its gateway is a 508 there, and falls back', 
   expect(returned.text).toContain('"code":"loop_detected"');
 });
 
-test('an own address is refused when it is set, with the reason', async () => {
+test('a gateway’s own address is refused when it is set, with the reason', async () => {
   const gateway = await startControlled({});
   const refused = await gateway.patch({ agent: { engineUrl: 'http://localhost:3001' } });
   expect(refused.status).toBe(400);
@@ -30,7 +30,7 @@ test('an own address is refused when it is set, with the reason', async () => {
   });
 });
 
-test('gateways may stand behind each other, but not without end', async () => {
+test('gateways may be behind each other, but not without end', async () => {
   const last = await startUpstream(answers('x'));
   const second = await startGateway(at({ local: last.url }));
   const first = await startGateway(at({ local: second.url }));
@@ -44,7 +44,7 @@ test('gateways may stand behind each other, but not without end', async () => {
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '127.1', OUTER_ADDRESS];
 
 test.each(HOSTS.filter((host) => host !== undefined))(
-  'the gateway’s own port on %s is refused as an upstream at the start, with the reason',
+  'a gateway’s own port on %s is refused as an upstream at the start, with the reason',
   (host) => {
     for (const name of ['LOCAL_ENGINE_URL', 'HOSTED_B_BASE_URL', 'ONDEMAND_BASE_URL']) {
       const loaded = loadConfig(
@@ -59,7 +59,7 @@ test.each(HOSTS.filter((host) => host !== undefined))(
   },
 );
 
-test('another port, another machine and the registry’s address are no loop', () => {
+test('another port, another machine and the registry’s address are not a loop', () => {
   const loaded = loadConfig(
     {
       SWITCHYARD_PORT: '50123',

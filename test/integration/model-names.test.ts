@@ -24,7 +24,7 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
 
 const modelsAt = ({ calls }: Upstream) => calls.map((call) => call.json['model']);
 
-test('a name in an upstream’s list leads there, others stand in with their own model', async () => {
+test('a name in an upstream’s list leads there, and other upstreams stand in with their own model', async () => {
   const { url, local, a, b } = await started();
   expect(await chat(url, { ...HELLO, model: 'gpt' })).toMatchObject({
     upstream: 'hosted_b',
@@ -58,7 +58,7 @@ test('an alias leads to the upstreams that have its model, under the name that t
   expect(local.calls[0]?.json).toMatchObject({ temperature: 0.5, messages: [{ content: 'hi' }] });
 });
 
-test('the bytes around an alias stay as they are', async () => {
+test('the bytes around an alias are unchanged', async () => {
   const { url, b } = await started({ MODEL_ALIASES: 'smart=gpt' });
   const body =
     '{ "seed":1.0, "model" : "smart" ,"messages":[{"role":"user","content":"\\u00e9 ü"}],"stream":false}';
@@ -75,7 +75,7 @@ test('the bytes around an alias stay as they are', async () => {
   ).toBe(true);
 });
 
-test('with MODEL_FALLBACK=same only upstreams that have the model are called', async () => {
+test('only upstreams that have the model are called with MODEL_FALLBACK=same', async () => {
   const { url, local, a, b } = await started({ MODEL_FALLBACK: 'same' });
   expect(await chat(url, { ...HELLO, model: 'mini' })).toMatchObject({
     upstream: 'hosted_a',
@@ -91,7 +91,7 @@ test('with MODEL_FALLBACK=same only upstreams that have the model are called', a
   expect(await chat(url)).toMatchObject({ upstream: 'local' });
 });
 
-test('an alias is the owner’s own choice of an embedding model, in a form too', async () => {
+test('an alias may name an embedding model, in a form too', async () => {
   const vectors = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
   const upstream = await startUpstream(vectors, json(200, { text: 'hi' }));
   const { url } = await startGateway({

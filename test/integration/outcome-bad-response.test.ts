@@ -111,7 +111,7 @@ describe.each([
   ['a plain answer', false],
 ])('for a caller of %s', (_, stream) => {
   test.each(NO_ANSWERS)(
-    '%s from hosted_a is no answer: hosted_b gives it unseen',
+    '%s from hosted_a is a bad response, and hosted_b answers unseen',
     async (_says, script) => {
       const a = await startUpstream(script);
       const b = await startUpstream(answers('a real answer'));
@@ -132,7 +132,7 @@ describe.each([
         (upstream) => [says, upstream, script, described] as const,
       ),
     ),
-  )('%s from %s as the last word is a 502', async (_says, upstream, script, described) => {
+  )('%s from %s as the final answer is a 502', async (_says, upstream, script, described) => {
     const only = await startUpstream(script);
     // The clock stands still: nothing of this is waited for or asked for again.
     const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
@@ -161,7 +161,7 @@ test('reasoning alone is an answer', async () => {
   expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
-test('a head just under 32 KiB is read', async () => {
+test('a response head just under 32 KiB is read', async () => {
   const a = await startUpstream((call) => {
     call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
     return answers('fits')(call);
@@ -170,7 +170,7 @@ test('a head just under 32 KiB is read', async () => {
   expect(textOf((await chatStream(gateway.url)).text)).toBe('fits');
 });
 
-test('an over-long header of an error status is a bad response too', async () => {
+test('an over-long header of an error status is a bad response, too', async () => {
   const a = await startUpstream(json(401, '{}', { 'x-long': 'x'.repeat(33 * 1024) }));
   const gateway = await startGateway(at({ local: a.url }));
   expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'local=bad_response' });

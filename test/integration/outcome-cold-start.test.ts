@@ -32,48 +32,54 @@ function circuitOf(gateway: TestGateway) {
   return { fails, successes };
 }
 
-describe('ondemand that is starting', () => {
-  test.each(STARTING)('(%s) is polled until it serves, with no entry', async (_says, script) => {
-    const clock = createManualClock();
-    const machine = await startUpstream(script, script, script, answers('awake'));
-    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
-    const answer = chatStream(gateway.url);
-    await pollUntil(answer, clock);
-    expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
-    expect(textOf((await answer).text)).toBe('awake');
-    expect(machine.calls).toHaveLength(4);
-    const [first, ...others] = machine.calls;
-    for (const call of others) expect(call.body).toEqual(first?.body);
-    expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
-  });
+describe('an ondemand that is starting', () => {
+  test.each(STARTING)(
+    'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
+    async (_says, script) => {
+      const clock = createManualClock();
+      const machine = await startUpstream(script, script, script, answers('awake'));
+      const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+      const answer = chatStream(gateway.url);
+      await pollUntil(answer, clock);
+      expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+      expect(textOf((await answer).text)).toBe('awake');
+      expect(machine.calls).toHaveLength(4);
+      const [first, ...others] = machine.calls;
+      for (const call of others) expect(call.body).toEqual(first?.body);
+      expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
+    },
+  );
 
-  test.each(STARTING)('(%s) for its whole timeout is a 504', async (_says, script) => {
-    const clock = createManualClock();
-    const machine = await startUpstream(script);
-    const gateway = await startGateway(
-      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
-      clock,
-    );
-    const answer = chat(gateway.url);
-    const pauses = await pollUntil(answer, clock);
-    expect(wordOf(await answer)).toEqual(
-      worded({
-        status: 504,
-        code: 'upstream_timeout',
-        last: ['ondemand', 'timeout (no answer in time)'],
-      }),
-    );
-    // The last poll comes just before the end.
-    expect(sum(pauses)).toBe(31_750);
-    expect(machine.calls).toHaveLength(pauses.length + 1);
-    // One request, however often it was polled.
-    const { status, requests } = gateway.host.snapshot();
-    expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
-    expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
-    expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
-  });
+  test.each(STARTING)(
+    'an ondemand that is starting (%s) for its whole timeout is a 504',
+    async (_says, script) => {
+      const clock = createManualClock();
+      const machine = await startUpstream(script);
+      const gateway = await startGateway(
+        { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
+        clock,
+      );
+      const answer = chat(gateway.url);
+      const pauses = await pollUntil(answer, clock);
+      expect(wordOf(await answer)).toEqual(
+        worded({
+          status: 504,
+          code: 'upstream_timeout',
+          last: ['ondemand', 'timeout (no answer in time)'],
+        }),
+      );
+      // The last poll comes just before the end.
+      expect(sum(pauses)).toBe(31_750);
+      expect(machine.calls).toHaveLength(pauses.length + 1);
+      // One request, however often it was polled.
+      const { status, requests } = gateway.host.snapshot();
+      expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
+      expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
+      expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
+    },
+  );
 
-  test('is waited for on one socket only as long as its timeout has left', async () => {
+  test('an ondemand that is starting is waited for on one connection only as long as its timeout has left', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), hang);
     const gateway = await startGateway(
@@ -88,7 +94,7 @@ describe('ondemand that is starting', () => {
     expect(await answer).toMatchObject({ status: 504, reason: 'ondemand=timeout' });
   });
 
-  test('is never skipped for it by the next request', async () => {
+  test('an ondemand that is starting is not skipped for it by the next request', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), answers('awake'));
     const gateway = await startGateway(
@@ -100,7 +106,7 @@ describe('ondemand that is starting', () => {
     expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'ondemand' });
   });
 
-  test('and then says no is left for what it says', async () => {
+  test('an ondemand that refuses after its start is left for that reason', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), error(401));
     const gateway = await startGateway(at({ ondemand: machine.url }), clock);
@@ -115,7 +121,7 @@ describe('ondemand that is starting', () => {
     );
   });
 
-  test('and then fails with a 500 is not retried: that was not its first try', async () => {
+  test('an ondemand that fails with a 500 after its start is not retried, as that was not its first try', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), error(500), answers('never'));
     const gateway = await startGateway(at({ ondemand: machine.url }), clock);
@@ -126,8 +132,8 @@ describe('ondemand that is starting', () => {
   });
 });
 
-describe('ondemand that refuses connections', () => {
-  test('and was never reached is unreachable at once', async () => {
+describe('an ondemand that refuses connections', () => {
+  test('an ondemand that refuses connections and was never reached is unreachable at once', async () => {
     const url = REFUSED_URL;
     // The clock stands still: nothing is waited for.
     const gateway = await startGateway(at({ ondemand: url }), createManualClock());
@@ -141,13 +147,13 @@ describe('ondemand that refuses connections', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
   });
 
-  test('is unreachable at once for the next request too', async () => {
+  test('an ondemand that refuses connections is unreachable at once for the next request too', async () => {
     const gateway = await startGateway(at({ ondemand: REFUSED_URL }), createManualClock());
     await chat(gateway.url);
     expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'ondemand=unreachable' });
   });
 
-  test('once it was reached has scaled down, and is polled until it is back', async () => {
+  test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('here'));
     const gateway = await startGateway(at({ ondemand: machine.url }), clock);
@@ -163,7 +169,7 @@ describe('ondemand that refuses connections', () => {
     expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
   });
 
-  test('while it warms up is polled until it is there', async () => {
+  test('an ondemand that refuses connections while it warms up is polled until it is there', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('awake'));
     await machine.close();
@@ -176,7 +182,7 @@ describe('ondemand that refuses connections', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
 
-  test('for its whole timeout, reached before, is a 504', async () => {
+  test('an ondemand that was reached before and refuses connections for its whole timeout is a 504', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('here'), reset);
     const gateway = await startGateway(
@@ -197,14 +203,14 @@ describe('ondemand that refuses connections', () => {
   });
 });
 
-test('a hosted 503 is not polled: hosted upstreams do not start', async () => {
+test('a 503 of a hosted upstream is not polled, as hosted upstreams do not start', async () => {
   const hosted = await startUpstream(error(503), answers('never'));
   const gateway = await startGateway(at({ hosted_a: hosted.url }), createManualClock());
   expect(await chat(gateway.url)).toMatchObject({ status: 503 });
   expect(hosted.calls).toHaveLength(1);
 });
 
-test('a rate limit of ondemand is no cold start', async () => {
+test('a rate limit of ondemand is not a cold start', async () => {
   const limited = error(429, 'slow down', null, { 'retry-after': '30' });
   const machine = await startUpstream(limited, answers('never'));
   const gateway = await startGateway(at({ ondemand: machine.url }), createManualClock());

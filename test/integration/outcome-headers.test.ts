@@ -41,21 +41,24 @@ const KEPT = {
 /** What HTTP itself needs. */
 const OWN = ['host', 'connection', 'content-type', 'content-length', 'x-gateway-hops'];
 
-describe('of the headers of the caller', () => {
-  test.each(TIERS)('%s gets those of the allow-list and no other', async (upstream) => {
-    const only = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    await chat(gateway.url, HELLO, {
-      ...PASSED,
-      ...KEPT,
-      // A page of the gateway's own; a foreign one is refused.
-      origin: gateway.url,
-      'content-type': 'application/json; charset=utf-8',
-    });
-    const [call] = only.calls;
-    expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(PASSED)].toSorted());
-    expect(call?.headers).toMatchObject(PASSED);
-  });
+describe('the headers of the caller', () => {
+  test.each(TIERS)(
+    '%s gets the caller’s headers of the allow-list and no others',
+    async (upstream) => {
+      const only = await startUpstream(answers('hi'));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      await chat(gateway.url, HELLO, {
+        ...PASSED,
+        ...KEPT,
+        // A page of the gateway's own; a foreign one is refused.
+        origin: gateway.url,
+        'content-type': 'application/json; charset=utf-8',
+      });
+      const [call] = only.calls;
+      expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(PASSED)].toSorted());
+      expect(call?.headers).toMatchObject(PASSED);
+    },
+  );
 
   test.each([
     ['local', 'Bearer of-the-caller'],
@@ -73,7 +76,7 @@ describe('of the headers of the caller', () => {
   });
 
   test.each(['hosted_a', 'ondemand'] as const)(
-    '%s without a key gets no Authorization, least of all the one for local',
+    '%s without a key gets no Authorization, and never the one for local',
     async (upstream) => {
       const only = await startUpstream(answers('hi'));
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -107,7 +110,7 @@ describe('of the headers of the caller', () => {
 test.each([
   ['hosted_a', 'HOSTED_A_HEADERS'],
   ['ondemand', 'ONDEMAND_HEADERS'],
-] as const)('%s gets its configured headers, which win over others', async (upstream, variable) => {
+] as const)('%s gets its configured headers, which replace others', async (upstream, variable) => {
   const only = await startUpstream(answers('hi'));
   const gateway = await startGateway({
     ...at({ [upstream]: only.url }),
@@ -122,14 +125,17 @@ test.each([
 describe('a key of the gateway', () => {
   const KEY = 'a-key-of-the-gateway-itself';
 
-  test.each(TIERS)('sent as Authorization never reaches %s', async (upstream) => {
-    const only = await startUpstream(answers('hi'));
-    const gateway = await startGateway({ ...at({ [upstream]: only.url }), API_KEYS: KEY });
-    expect((await chat(gateway.url, HELLO, { authorization: `Bearer ${KEY}` })).status).toBe(200);
-    expect(only.calls[0]?.headerNames).not.toContain('authorization');
-  });
+  test.each(TIERS)(
+    'a key of the gateway that is sent as Authorization never reaches %s',
+    async (upstream) => {
+      const only = await startUpstream(answers('hi'));
+      const gateway = await startGateway({ ...at({ [upstream]: only.url }), API_KEYS: KEY });
+      expect((await chat(gateway.url, HELLO, { authorization: `Bearer ${KEY}` })).status).toBe(200);
+      expect(only.calls[0]?.headerNames).not.toContain('authorization');
+    },
+  );
 
-  test('sent as X-Gateway-Key leaves Authorization to local', async () => {
+  test('a key of the gateway that is sent as X-Gateway-Key leaves Authorization to local', async () => {
     const local = await startUpstream(error(503));
     const hosted = await startUpstream(answers('hi'));
     const gateway = await startGateway({
@@ -147,17 +153,20 @@ describe('a key of the gateway', () => {
     ['none came', {}, 'missing_api_key'],
     ['a wrong one came', { authorization: 'Bearer wrong' }, 'invalid_api_key'],
     ['a wrong X-Gateway-Key came', { 'x-gateway-key': 'wrong' }, 'invalid_api_key'],
-  ])('is asked for: when %s, no upstream is', async (_says, headers, code) => {
-    const local = await startUpstream(answers('never'));
-    const gateway = await startGateway({ ...at({ local: local.url }), API_KEYS: KEY });
-    const answer = await chat(gateway.url, HELLO, headers);
-    expect(answer).toMatchObject({ status: 401, upstream: 'none', reason: 'none' });
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { code }, src: 'gateway' });
-    expect(local.calls).toHaveLength(0);
-  });
+  ])(
+    'a request is refused and no upstream called where a key of the gateway is needed and %s',
+    async (_says, headers, code) => {
+      const local = await startUpstream(answers('never'));
+      const gateway = await startGateway({ ...at({ local: local.url }), API_KEYS: KEY });
+      const answer = await chat(gateway.url, HELLO, headers);
+      expect(answer).toMatchObject({ status: 401, upstream: 'none', reason: 'none' });
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code }, src: 'gateway' });
+      expect(local.calls).toHaveLength(0);
+    },
+  );
 });
 
-describe('of the headers of an upstream', () => {
+describe('the headers of an upstream', () => {
   const BACK = {
     'x-request-id': 'req-of-the-upstream',
     'x-ratelimit-remaining-tokens': '149984',
@@ -178,7 +187,7 @@ describe('of the headers of an upstream', () => {
   };
 
   test.each(TIERS.flatMap((id) => [[id, 200] as const, [id, 400] as const]))(
-    'the caller gets those of the allow-list from %s (%i) and no other',
+    'the caller gets the headers of the allow-list from %s (%i) and no others',
     async (upstream, status) => {
       const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
       const only = await startUpstream(json(status, body, { ...BACK, ...NOT_BACK }));
@@ -191,7 +200,7 @@ describe('of the headers of an upstream', () => {
     },
   );
 
-  test('a failed one leaves none behind', async () => {
+  test('headers of an upstream that failed do not reach the caller', async () => {
     const a = await startUpstream(error(503, 'no', null, { ...BACK, ...NOT_BACK }));
     const b = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
@@ -202,11 +211,11 @@ describe('of the headers of an upstream', () => {
   });
 });
 
-describe('of what an upstream answers', () => {
+describe('what an upstream answers', () => {
   const LONG = 'x'.repeat(1025);
 
   test.each([200, 400])(
-    'no header over 1 KiB reaches the caller, and no more than 8 KiB of them (%i)',
+    'headers over 1 KiB, and more than 8 KiB of them, do not reach the caller (%i)',
     async (status) => {
       const limits = Object.fromEntries(
         Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
@@ -244,7 +253,7 @@ describe('of what an upstream answers', () => {
 
   const KEY = 'sk-"of/ours"-0123456789';
   test.each(TIERS.filter((id) => id !== 'local'))(
-    'a credential of ours that %s repeats is replaced, in every spelling',
+    'a credential of the gateway that %s repeats is masked, in every spelling',
     async (upstream) => {
       const echoed = [
         KEY,
@@ -293,7 +302,7 @@ async function localModelsKnown({ host }: TestGateway): Promise<void> {
   });
 }
 
-describe('the body', () => {
+describe('the body of a request', () => {
   /** Spelled as no serialiser would, so that every byte shows. */
   const asked = (model: string) =>
     `{ "seed":1.0,\t"stream" : true, "stream_options":{ "include_usage":true}, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
@@ -304,7 +313,7 @@ describe('the body', () => {
     ['hosted_c', 'HOSTED_C_MODEL', '/base/chat/completions'],
     ['ondemand', 'ONDEMAND_MODEL', '/base/v1/chat/completions'],
   ] as const)(
-    'reaches %s byte for byte but for the configured model',
+    'the body reaches %s byte for byte but for the configured model',
     async (upstream, name, path) => {
       const only = await startUpstream(answers('hi'));
       const settings = at({ [upstream]: `${only.url}/base` });
@@ -327,7 +336,7 @@ describe('the body', () => {
   test.each([
     ['the one asked for where it is offered', '"model":"b", ', '"model":"b", '],
     ['the one offered otherwise', '"model":"gpt-4o", ', '"model":"a", '],
-  ])('reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
+  ])('the body reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
     const local = await startUpstream(answers('hi'));
     local.answerGet = ({ res }) =>
       void res
@@ -340,14 +349,14 @@ describe('the body', () => {
     expect(local.calls[0]?.path).toBe('/v1/chat/completions');
   });
 
-  test("reaches a local whose models are unknown with the caller's model", async () => {
+  test('the body reaches a local whose models are unknown with the caller’s model', async () => {
     const local = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ local: local.url }));
     await chat(gateway.url, asked('"model":"mine", '));
     expect(local.calls[0]?.body.toString()).toBe(asked('"model":"mine", '));
   });
 
-  test('keeps its model on the way past one upstream to the next', async () => {
+  test('the body keeps its model on the way from one upstream to the next', async () => {
     const a = await startUpstream(error(503));
     const b = await startUpstream(answers('hi'));
     const gateway = await startGateway({

@@ -33,8 +33,8 @@ async function startHosted(...scripts: readonly Script[]) {
   );
 }
 
-describe('the last word', () => {
-  test('is what the last upstream that was tried calls for', async () => {
+describe('the final answer', () => {
+  test('the final answer is the one that the last upstream called gives rise to', async () => {
     const gateway = await startHosted(limited('30'), unavailable('9'), reset);
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
@@ -46,7 +46,7 @@ describe('the last word', () => {
     );
   });
 
-  test('does not wait for what was skipped after it: zero-spend leaves local the last', async () => {
+  test('the final answer is that of local where all upstreams after it are skipped by Local only', async () => {
     const hosted = await startUpstream(answers('never'));
     const refused = REFUSED_URL;
     const gateway = await startGateway({
@@ -64,7 +64,7 @@ describe('the last word', () => {
     expect(hosted.calls).toHaveLength(0);
   });
 
-  test('of a 503 is a 503 with its own Retry-After, not with an earlier one', async () => {
+  test('the final answer for a 503 is a 503 with its own Retry-After, not with an earlier one', async () => {
     const gateway = await startHosted(unavailable('3'), unavailable('9'));
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
@@ -77,7 +77,7 @@ describe('the last word', () => {
     );
   });
 
-  test('goes to a caller of a stream as JSON all the same', async () => {
+  test('the final answer is JSON also for a caller of a stream', async () => {
     const gateway = await startHosted(error(503));
     expect(wordOf(await chatStream(gateway.url))).toEqual(
       worded({
@@ -89,13 +89,13 @@ describe('the last word', () => {
   });
 });
 
-describe('a refusal of a response', () => {
+describe('the forms of a refusal', () => {
   test.each<[maker: string, refusal: unknown, told: object]>([
     ['FastAPI', { detail: 'no such field' }, { code: null }],
     ['Mistral', { object: 'error', message: 'no such field', code: '3051' }, { code: '3051' }],
     ['Google', [{ error: { code: 400, message: 'no such field' } }], { code: '400' }],
   ])(
-    'in the shape of %s has its words where the clients look for them',
+    'a refusal in the form of %s has its words where the clients look for them',
     async (_, refusal, told) => {
       const gateway = await startHosted(json(400, refusal));
       const { status, text } = await startCall(`${gateway.url}/v1/responses`, { input: 'hi' })
@@ -107,7 +107,7 @@ describe('a refusal of a response', () => {
 });
 
 describe('a 429', () => {
-  test('reaches the caller when every upstream said so, with the smallest Retry-After', async () => {
+  test('a 429 reaches the caller when every upstream gave one, with the smallest Retry-After', async () => {
     const gateway = await startHosted(limited('40'), limited('20'), limited('30'));
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
@@ -120,7 +120,7 @@ describe('a 429', () => {
     );
   });
 
-  test('after another failure is a 503 with Retry-After', async () => {
+  test('a 429 after another failure is a 503 with Retry-After', async () => {
     const gateway = await startHosted(error(402), limited('20'));
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
@@ -133,7 +133,7 @@ describe('a 429', () => {
     );
   });
 
-  test('before another failure is that failure', async () => {
+  test('a 429 before another failure is that failure', async () => {
     const gateway = await startHosted(limited('20'), error(402));
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({
@@ -145,7 +145,7 @@ describe('a 429', () => {
     );
   });
 
-  test('of a busy local does not count as one of a rate limit', async () => {
+  test('a 429 of a busy local does not count as a rate limit', async () => {
     const local = await startUpstream(error(429, 'queue full'));
     const a = await startUpstream(limited('20'));
     const gateway = await startGateway(at({ local: local.url, hosted_a: a.url }));
@@ -161,14 +161,14 @@ describe('a 429', () => {
   });
 });
 
-describe("an upstream's own response", () => {
+describe('an upstream’s own refusal', () => {
   test.each([
     ['a 503', error(503), 'http_503'],
     ['a 429', limited(), 'rate_limited'],
     ['a closed connection', reset, 'unreachable'],
     ['bad credentials', error(401), 'credentials'],
   ] as const)(
-    'about a prompt that is too long also passes when a later upstream fails with %s',
+    'a refusal of a prompt that is too long is passed on when a later upstream fails with %s',
     async (_says, later, reason) => {
       const gateway = await startHosted(tooLong, later);
       expect(await chat(gateway.url)).toMatchObject({
@@ -180,7 +180,7 @@ describe("an upstream's own response", () => {
     },
   );
 
-  test('after failures names them, but not itself', async () => {
+  test('a refusal after failures names them, but not itself', async () => {
     const gateway = await startHosted(error(503), json(422, '{"detail":"no"}'));
     expect(await chat(gateway.url)).toMatchObject({
       status: 422,
@@ -190,7 +190,7 @@ describe("an upstream's own response", () => {
     });
   });
 
-  test("about the caller's fault outranks an earlier one about a long prompt", async () => {
+  test('a refusal for the caller’s fault outranks an earlier one of a long prompt', async () => {
     const gateway = await startHosted(tooLong, json(422, '{"detail":"no"}'));
     expect(await chat(gateway.url)).toMatchObject({
       status: 422,
@@ -199,7 +199,7 @@ describe("an upstream's own response", () => {
     });
   });
 
-  test('about a long prompt does not pass when a later upstream answers', async () => {
+  test('a refusal of a long prompt is not passed on when a later upstream answers', async () => {
     const gateway = await startHosted(tooLong, tooLong, answers('it fits'));
     const answer = await chatStream(gateway.url);
     expect(answer).toMatchObject({ status: 200, upstream: 'hosted_c' });
@@ -207,7 +207,7 @@ describe("an upstream's own response", () => {
     expect(textOf(answer.text)).toBe('it fits');
   });
 
-  test('about a long prompt is passed on under zero-spend with nobody left behind', async () => {
+  test('a refusal of a long prompt is passed on with Local only, and names no upstream as left', async () => {
     const local = await startUpstream(tooLong);
     const gateway = await startGateway({
       ...at({ local: local.url, hosted_a: 'http://127.0.0.1:9' }),

@@ -23,34 +23,40 @@ const FULL: readonly (readonly [says: string, status: number, Script])[] = [
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
 describe('a local that is full', () => {
-  test.each(FULL)('(%s, %i) is spilled over at once as busy', async (_says, _status, script) => {
-    const local = await startUpstream(script, answers('never'));
-    const hosted = await startUpstream(answers('spilled'));
-    // The clock stands still: nothing is waited for.
-    const gateway = await startGateway(
-      at({ local: local.url, hosted_a: hosted.url }),
-      createManualClock(),
-    );
-    const answer = await chatStream(gateway.url);
-    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=busy' });
-    expect(textOf(answer.text)).toBe('spilled');
-    expect(local.calls).toHaveLength(1);
-  });
+  test.each(FULL)(
+    'a local that is full (%s, %i) falls back at once as busy',
+    async (_says, _status, script) => {
+      const local = await startUpstream(script, answers('never'));
+      const hosted = await startUpstream(answers('spilled'));
+      // The clock stands still: nothing is waited for.
+      const gateway = await startGateway(
+        at({ local: local.url, hosted_a: hosted.url }),
+        createManualClock(),
+      );
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=busy' });
+      expect(textOf(answer.text)).toBe('spilled');
+      expect(local.calls).toHaveLength(1);
+    },
+  );
 
-  test.each(FULL)('(%s, %i) as the last word is a 503 for 2 s', async (says, status, script) => {
-    const local = await startUpstream(script);
-    const gateway = await startGateway(at({ local: local.url }));
-    expect(wordOf(await chat(gateway.url))).toEqual(
-      worded({
-        status: 503,
-        code: 'upstream_busy',
-        last: ['local', `busy (HTTP ${status}${says.startsWith('loading') ? STARTING : ''})`],
-        retryAfter: '2',
-      }),
-    );
-  });
+  test.each(FULL)(
+    'a local that is full (%s, %i) gives a 503 for 2 s as the final answer',
+    async (says, status, script) => {
+      const local = await startUpstream(script);
+      const gateway = await startGateway(at({ local: local.url }));
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 503,
+          code: 'upstream_busy',
+          last: ['local', `busy (HTTP ${status}${says.startsWith('loading') ? STARTING : ''})`],
+          retryAfter: '2',
+        }),
+      );
+    },
+  );
 
-  test('says itself how long, if it does', async () => {
+  test('a local that is full gives its own Retry-After, where it has one', async () => {
     const local = await startUpstream(error(503, 'busy', null, { 'retry-after': '11' }));
     const gateway = await startGateway(at({ local: local.url }));
     expect(wordOf(await chat(gateway.url))).toEqual(
@@ -63,7 +69,7 @@ describe('a local that is full', () => {
     );
   });
 
-  test('is not recognised by the boilerplate of an error page', async () => {
+  test('a local is not taken for full by the boilerplate of an error page', async () => {
     const page = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';
     const local = await startUpstream(({ res }) => {
       res.writeHead(503, { 'content-type': 'text/html' }).end(page);
@@ -75,7 +81,7 @@ describe('a local that is full', () => {
 
 describe('a refused credential', () => {
   test.each([401, 403])(
-    "(%i) of local is the caller's own: it passes, and no paid upstream is asked or warmed up",
+    'a credential that local refuses (%i) is the caller’s: that passes, and no paid upstream is called or warmed up',
     async (status) => {
       const local = await startUpstream(
         error(status, 'unknown token', null, { 'set-cookie': 'session=1' }),
@@ -98,7 +104,7 @@ describe('a refused credential', () => {
   );
 
   test.each([401, 403])(
-    "(%i) of an agent's own gateway key is not the caller's: the next upstream is asked",
+    'a gateway key that an agent refuses (%i) is not the caller’s, and the next upstream is called',
     async (status) => {
       const refusal = error(status, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
       const local = await startUpstream(refusal);
@@ -112,7 +118,7 @@ describe('a refused credential', () => {
     },
   );
 
-  test("of an agent's own gateway key as the last word is a 502", async () => {
+  test('a gateway key that an agent refuses gives a 502 as the final answer', async () => {
     const refusal = error(401, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
     const local = await startUpstream(refusal);
     const gateway = await startGateway(at({ local: local.url }));
@@ -130,17 +136,20 @@ describe('a refused credential', () => {
     ['hosted_a', 403],
     ['hosted_b', 401],
     ['hosted_c', 403],
-  ] as const)('of ours at %s (%i) moves on to ondemand', async (upstream, status) => {
-    const hosted = await startUpstream(error(status, 'Incorrect API key provided'));
-    const machine = await startUpstream(answers('from ondemand'));
-    const gateway = await startGateway(at({ [upstream]: hosted.url, ondemand: machine.url }));
-    expect(await chat(gateway.url)).toMatchObject({
-      status: 200,
-      upstream: 'ondemand',
-      reason: `${upstream}=credentials`,
-    });
-    expect(hosted.calls).toHaveLength(1);
-  });
+  ] as const)(
+    'a gateway’s credential that %s refuses (%i) falls back to ondemand',
+    async (upstream, status) => {
+      const hosted = await startUpstream(error(status, 'Incorrect API key provided'));
+      const machine = await startUpstream(answers('from ondemand'));
+      const gateway = await startGateway(at({ [upstream]: hosted.url, ondemand: machine.url }));
+      expect(await chat(gateway.url)).toMatchObject({
+        status: 200,
+        upstream: 'ondemand',
+        reason: `${upstream}=credentials`,
+      });
+      expect(hosted.calls).toHaveLength(1);
+    },
+  );
 
   test.each([
     ['hosted_a', 401],
@@ -148,7 +157,7 @@ describe('a refused credential', () => {
     ['ondemand', 401],
     ['ondemand', 403],
   ] as const)(
-    'of ours at %s (%i) as the last word is a 502 that tells what was said and not the key',
+    'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
     async (upstream, status) => {
       const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -169,7 +178,7 @@ describe('a refused credential', () => {
 describe('an agent whose engine is gone', () => {
   const gone = error(502, 'The engine of this machine gave no answer.', 'engine_unreachable');
 
-  test('is unreachable, and is not asked twice', async () => {
+  test('an agent whose engine is gone is unreachable, and is not called twice', async () => {
     const local = await startUpstream(gone);
     const hosted = await startUpstream(answers('from a'));
     const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
@@ -181,7 +190,7 @@ describe('an agent whose engine is gone', () => {
     expect(local.calls).toHaveLength(1);
   });
 
-  test('is so as the last word', async () => {
+  test('an agent whose engine is gone gives a 502 as the final answer', async () => {
     const local = await startUpstream(gone);
     const gateway = await startGateway(at({ local: local.url }));
     expect(wordOf(await chat(gateway.url))).toEqual(

@@ -69,7 +69,7 @@ const LATER = {
   disabled: 'the settings page: an upstream that is switched off',
 } as const satisfies Partial<Record<Listed, string>>;
 
-test('every reason of the closed list has its place here, and no other has', () => {
+test('each fallback reason of the closed list is shown by a test, and no other reason is', () => {
   const single = [FAILURES, SKIPS, LATER].flatMap((reasons) => Object.keys(reasons));
   const byMore = [BY_CIRCUITS, BY_RACES, BY_LIMITS, BY_ENDPOINTS, BY_CUTS];
   const placed = [...single, ...byMore.flat()];
@@ -95,12 +95,12 @@ test.each(Object.entries(SKIPS))('hosted_a is skipped for the reason %s', async 
   expect(answer.reason).toContain(`hosted_a=${reason}`);
 });
 
-test('every reason that the table of statuses leads to is of the closed list', () => {
+test('every fallback reason of the table of statuses is in the closed list', () => {
   for (const { reason } of STATUS_ROWS) expect(reason).toSatisfy(isFallbackReason);
 });
 
 test.each(['', 'http_', 'http_99', 'http_5000', 'HTTP_500', 'none', 'broken'])(
-  'the list is closed: "%s" is no reason',
+  'the list of fallback reasons is closed: "%s" is not in it',
   (text) => {
     expect(isFallbackReason(text)).toBe(false);
   },

@@ -16,7 +16,7 @@ describe('a lone 500 or 502', () => {
     ['hosted_a', 502],
     ['ondemand', 500],
   ] as const)(
-    'from %s (%i) is asked again after 50 to 200 ms; served then, it leaves no entry',
+    'a lone error from %s (%i) is retried after 50 to 200 ms, and leaves no fallback reason if it is served then',
     async (upstream, status) => {
       const clock = createManualClock();
       const only = await startUpstream(error(status), answers('on the second try'));
@@ -38,7 +38,7 @@ describe('a lone 500 or 502', () => {
     ['a 429 with a short Retry-After', busyFor('1'), 'rate_limited'],
     ['no answer', cut(), 'bad_response'],
   ] as const)(
-    'followed by %s is left; the reason is the second result',
+    'a lone error that is followed by %s is not retried again, and the reason is the second result',
     async (_says, script, reason) => {
       const a = await startUpstream(error(500), script);
       const b = await startUpstream(answers('from b'));
@@ -49,7 +49,7 @@ describe('a lone 500 or 502', () => {
     },
   );
 
-  test('is not asked again when the pause would outlast the timeout', async () => {
+  test('a lone error is not retried when the pause would outlast the timeout', async () => {
     const a = await startUpstream(error(500), answers('too late'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(
@@ -60,7 +60,7 @@ describe('a lone 500 or 502', () => {
     expect(a.calls).toHaveLength(1);
   });
 
-  test('gives the second try only what is left of the timeout', async () => {
+  test('a retry of a lone error gets only what is left of the timeout', async () => {
     const clock = createManualClock();
     const a = await startUpstream(error(500), () => {});
     const gateway = await startGateway(
@@ -75,7 +75,7 @@ describe('a lone 500 or 502', () => {
     expect(await answer).toMatchObject({ status: 504, reason: 'hosted_a=timeout' });
   });
 
-  test('of a 503 or 504 nothing is asked again', async () => {
+  test('a 503 or 504 is not retried', async () => {
     const a = await startUpstream(error(503), answers('never'));
     const b = await startUpstream(error(504), answers('never'));
     const c = await startUpstream(answers('from c'));
@@ -88,7 +88,7 @@ describe('a lone 500 or 502', () => {
     expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
   });
 
-  test('is retried on each upstream of the line', async () => {
+  test('a lone error is retried at each upstream of the walk', async () => {
     const a = await startUpstream(error(500));
     const b = await startUpstream(error(502));
     const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
@@ -106,7 +106,7 @@ describe('a lone 500 or 502', () => {
 
 describe('a 429 with a short Retry-After', () => {
   test.each(['hosted_a', 'ondemand'] as const)(
-    'from %s is waited out; served then, it leaves no entry',
+    'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
     async (upstream) => {
       const clock = createManualClock();
       const only = await startUpstream(busyFor('2'), answers('after the wait'));
@@ -123,7 +123,7 @@ describe('a 429 with a short Retry-After', () => {
     ['retry-after-ms', '350', 350],
     ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
     ['retry-after', '0', 0],
-  ])('in %s: %s is read as %i ms', async (name, value, ms) => {
+  ])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
     const clock = createManualClock();
     const a = await startUpstream(error(429, 'no', null, { [name]: value }), answers('later'));
     const gateway = await startGateway(at({ hosted_a: a.url }), clock);
@@ -133,21 +133,24 @@ describe('a 429 with a short Retry-After', () => {
   });
 
   test.each([
-    ['from local that is not short spills at once', 'local', '3', 'hosted_a'],
-    ['that is not short moves on at once', 'hosted_a', '3', 'hosted_b'],
-  ] as const)('%s', async (_says, upstream, retryAfter, next) => {
-    const first = await startUpstream(busyFor(retryAfter), answers('never'));
-    const second = await startUpstream(answers('spilled'));
-    const gateway = await startGateway(
-      at({ [upstream]: first.url, [next]: second.url }),
-      createManualClock(),
-    );
-    const answer = await chatStream(gateway.url);
-    expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=rate_limited` });
-    expect(first.calls).toHaveLength(1);
-  });
+    ['from local', 'local', '3', 'hosted_a'],
+    ['from a hosted upstream', 'hosted_a', '3', 'hosted_b'],
+  ] as const)(
+    'a 429 with a Retry-After that is not short falls back at once: %s',
+    async (_says, upstream, retryAfter, next) => {
+      const first = await startUpstream(busyFor(retryAfter), answers('never'));
+      const second = await startUpstream(answers('spilled'));
+      const gateway = await startGateway(
+        at({ [upstream]: first.url, [next]: second.url }),
+        createManualClock(),
+      );
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=rate_limited` });
+      expect(first.calls).toHaveLength(1);
+    },
+  );
 
-  test('is waited out up to RETRY_AFTER_MAX_MS', async () => {
+  test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
     const a = await startUpstream(busyFor('1'), answers('never'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(
@@ -157,7 +160,7 @@ describe('a 429 with a short Retry-After', () => {
     expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
   });
 
-  test('is waited out once', async () => {
+  test('a short Retry-After is waited out once', async () => {
     const clock = createManualClock();
     const a = await startUpstream(busyFor('1'));
     const b = await startUpstream(answers('from b'));
@@ -168,7 +171,7 @@ describe('a 429 with a short Retry-After', () => {
     expect(a.calls).toHaveLength(2);
   });
 
-  test('is not waited out past the timeout of the upstream', async () => {
+  test('a short Retry-After is not waited out past the timeout of the upstream', async () => {
     const a = await startUpstream(busyFor('2'), answers('never'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(
@@ -179,7 +182,7 @@ describe('a 429 with a short Retry-After', () => {
     expect(a.calls).toHaveLength(1);
   });
 
-  test('for quota is not waited out: the money does not come back in a second', async () => {
+  test('a short Retry-After for a quota is not waited out, as the money does not come back in a second', async () => {
     const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
     const a = await startUpstream(spent, answers('never'));
     const b = await startUpstream(answers('from b'));

@@ -14,8 +14,8 @@ async function startForbidden(): Promise<Upstream> {
   return startUpstream(answers('never'));
 }
 
-describe('with no upstream', () => {
-  test('configured, the caller gets a 503 that names each one and says what to do', async () => {
+describe('requests without any upstream', () => {
+  test('a request without a configured upstream gets a 503 that names each one and says what to do', async () => {
     const gateway = await startGateway({});
     const answer = await chat(gateway.url);
     expect(answer).toMatchObject({ status: 503, upstream: 'none', reason: NOTHING_SET_UP });
@@ -36,7 +36,7 @@ describe('with no upstream', () => {
     });
   });
 
-  test('permitted, the caller gets a 503 that names each one', async () => {
+  test('a request without a permitted upstream gets a 503 that names each one', async () => {
     const hosted = await startForbidden();
     const gateway = await startGateway(at({ hosted_a: hosted.url, ondemand: hosted.url }));
     const answer = await chat(gateway.url, HELLO, ZERO);
@@ -61,7 +61,7 @@ describe('with no upstream', () => {
 
 describe('an upstream that is not configured', () => {
   test.each(['local', 'hosted_a', 'hosted_b', 'hosted_c', 'ondemand'] as const)(
-    'is no news where %s alone answers',
+    'an upstream that is not configured is no fallback reason where %s alone answers',
     async (upstream) => {
       const only = await startUpstream(answers('hi'));
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -70,7 +70,7 @@ describe('an upstream that is not configured', () => {
   );
 
   test.each(['local', 'hosted_a', 'hosted_b', 'hosted_c', 'ondemand'] as const)(
-    'is no news where %s alone fails',
+    'an upstream that is not configured is no fallback reason where %s alone fails',
     async (upstream) => {
       const only = await startUpstream(error(402));
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -78,7 +78,7 @@ describe('an upstream that is not configured', () => {
     },
   );
 
-  test('is no news between two that are', async () => {
+  test('an upstream that is not configured is no fallback reason between two that are', async () => {
     const last = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ local: REFUSED_URL, hosted_c: last.url }));
     const answer = await chat(gateway.url);
@@ -86,12 +86,12 @@ describe('an upstream that is not configured', () => {
   });
 });
 
-describe('zero-spend', () => {
+describe('Local only', () => {
   test.each([
     ['the setting', { FORCE_ZERO: 'true' }, {}],
     ['the setting, whatever the header', { FORCE_ZERO: 'true' }, { 'x-gateway-force-zero': '0' }],
     ['the header of the request', {}, ZERO],
-  ])('by %s asks local only and names the others', async (_says, setting, headers) => {
+  ])('Local only by %s calls only local and names the others', async (_says, setting, headers) => {
     const paid = await startForbidden();
     const local = await startUpstream(error(503));
     const gateway = await startGateway({
@@ -109,7 +109,7 @@ describe('zero-spend', () => {
     expect(paid.gets).toHaveLength(0);
   });
 
-  test('changes nothing where local answers', async () => {
+  test('Local only changes nothing where local answers', async () => {
     const local = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ local: local.url, hosted_a: 'http://127.0.0.1:9' }));
     expect(await chat(gateway.url, HELLO, ZERO)).toMatchObject({
@@ -119,14 +119,17 @@ describe('zero-spend', () => {
     });
   });
 
-  test.each(['0', 'false', ''])('is not asked for by the header value "%s"', async (value) => {
-    const hosted = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ hosted_a: hosted.url }));
-    const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': value });
-    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-  });
+  test.each(['0', 'false', ''])(
+    'Local only is not switched on by the header value "%s"',
+    async (value) => {
+      const hosted = await startUpstream(answers('hi'));
+      const gateway = await startGateway(at({ hosted_a: hosted.url }));
+      const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': value });
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    },
+  );
 
-  test('of one request does not outlast it', async () => {
+  test('Local only of one request does not outlast it', async () => {
     const hosted = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ hosted_a: hosted.url }));
     await chat(gateway.url, HELLO, ZERO);
@@ -135,12 +138,12 @@ describe('zero-spend', () => {
 });
 
 test.each([
-  ['no JSON', '{"messages":', null],
+  ['not JSON', '{"messages":', null],
   ['a list', '[]', null],
   ['without messages', '{}', 'messages'],
   ['with empty messages', '{"messages":[]}', 'messages'],
   ['with a model that is no text', '{"messages":[{}],"model":7}', 'model'],
-])('a body that is %s is a 400, and nobody is asked', async (_says, body, param) => {
+])('a body that is %s gets a 400, and no upstream is called', async (_says, body, param) => {
   const local = await startForbidden();
   const gateway = await startGateway(at({ local: local.url, hosted_a: local.url }));
   const answer = await chat(gateway.url, body);
@@ -152,7 +155,7 @@ test.each([
   expect(local.calls).toHaveLength(0);
 });
 
-test('a failure that counts in the circuit alone does not keep the upstream out', async () => {
+test('a failure that counts in the circuit alone does not exclude the upstream', async () => {
   const a = await startUpstream(error(503), answers('back'));
   const gateway = await startGateway(at({ hosted_a: a.url }));
   expect((await chatStream(gateway.url)).reason).toBe('hosted_a=http_503');
@@ -163,7 +166,7 @@ test.each([
   ['credentials', error(401)],
   ['quota', error(402)],
   ['rate_limited', error(429)],
-])('an upstream that was left for %s is not asked by the next request', async (reason, script) => {
+])('an upstream that was left for %s is not called by the next request', async (reason, script) => {
   const a = await startUpstream(script);
   const b = await startUpstream(answers('hi'));
   const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));

@@ -22,9 +22,9 @@ function withNext<Row extends { readonly upstream: string }>(rows: readonly Row[
   );
 }
 
-describe('an error status that sends the request on', () => {
+describe('an error status that falls back', () => {
   test.each(withNext(each(STATUS_ROWS)))(
-    'after a $says from $upstream the caller gets the answer of $next and the reason',
+    'a $says from $upstream falls back to $next, and the caller gets the reason',
     async ({ upstream, next, script, reason, calls = 1 }) => {
       const first = await startUpstream(script);
       const second = await startUpstream(answers('from the next'));
@@ -40,7 +40,7 @@ describe('an error status that sends the request on', () => {
   );
 
   test.each(each(STATUS_ROWS))(
-    'a $says from $upstream as the last word is $word for the caller',
+    'a $says from $upstream as the final answer is $word for the caller',
     async ({ upstream, script, reason, described, word, retryAfter, calls = 1 }) => {
       const only = await startUpstream(script);
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -67,9 +67,9 @@ const before = (upstream: UpstreamId, url: string) =>
 
 const asItCame = { 'content-type': 'application/json', 'x-ratelimit-remaining': '3' };
 
-describe('a refusal that nobody can explain', () => {
+describe('an unexplained refusal', () => {
   test.each(withNext(each(UNEXPLAINED)))(
-    'is no last word: after a $says from $upstream the caller gets the answer of $next',
+    'an unexplained $says from $upstream falls back to $next',
     async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body));
       const second = await startUpstream(answers('it is taken here'));
@@ -82,7 +82,7 @@ describe('a refusal that nobody can explain', () => {
   );
 
   test.each(withNext(each(UNEXPLAINED)))(
-    'is the request’s own fault once $next refuses as well: the $says of $upstream goes to the caller byte for byte',
+    'an unexplained $says from $upstream is passed on byte for byte once $next refuses as well',
     async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
       const second = await startUpstream(error(422, 'no such field'));
@@ -100,7 +100,7 @@ describe('a refusal that nobody can explain', () => {
   );
 
   test.each(withNext(each(UNEXPLAINED)))(
-    'stays the answer where $next fails: a $says of $upstream goes to the caller byte for byte',
+    'an unexplained $says from $upstream is passed on byte for byte where $next fails',
     async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body));
       const second = await startUpstream(error(503));
@@ -111,7 +111,7 @@ describe('a refusal that nobody can explain', () => {
   );
 
   test.each(each(UNEXPLAINED))(
-    'is the answer where nobody is left: a $says of $upstream goes to the caller byte for byte',
+    'an unexplained $says from $upstream is passed on byte for byte where no other upstream is left',
     async ({ upstream, status, body }) => {
       const only = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
       const gateway = await startGateway(at({ [upstream]: only.url }));
@@ -124,7 +124,7 @@ describe('a refusal that nobody can explain', () => {
 });
 
 test.each(each(OWN_CREDENTIAL))(
-  'a $says from $upstream goes to the caller byte for byte, and no other upstream is called',
+  'a $says from $upstream for the caller’s credential is passed on byte for byte, and no other is called',
   async ({ upstream, status, body }) => {
     const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
     const other = await startUpstream(answers('never'));
@@ -141,7 +141,7 @@ test.each(each(OWN_CREDENTIAL))(
 
 describe('a prompt that is too long', () => {
   test.each(withNext(each(TOO_LONG)))(
-    'after a $says from $upstream the caller gets the answer of $next',
+    'a $says from $upstream for a long prompt falls back to $next',
     async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body));
       const second = await startUpstream(answers('it fits here'));
@@ -154,7 +154,7 @@ describe('a prompt that is too long', () => {
   );
 
   test.each(each(TOO_LONG))(
-    'a $says from $upstream alone goes to the caller byte for byte, with nobody left behind',
+    'a $says from $upstream alone for a long prompt is passed on byte for byte',
     async ({ upstream, status, body }) => {
       const only = await startUpstream(json(status, body));
       const gateway = await startGateway(at({ [upstream]: only.url }));

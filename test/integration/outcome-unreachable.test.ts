@@ -32,21 +32,24 @@ async function tlsWithoutCertificate(): Promise<string> {
 }
 
 describe('an upstream that cannot be reached', () => {
-  test.each(TIERS)('%s refusing as the last word is a 502 at once', async (upstream) => {
-    const url = REFUSED_URL;
-    // The clock stands still: nothing is waited for.
-    const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
-    expect(wordOf(await chat(gateway.url))).toEqual(
-      worded({
-        status: 502,
-        code: 'upstream_unreachable',
-        last: [upstream, `unreachable (ECONNREFUSED ${new URL(url).host})`],
-      }),
-    );
-  });
+  test.each(TIERS)(
+    'a refused connection to %s is a 502 at once as the final answer',
+    async (upstream) => {
+      const url = REFUSED_URL;
+      // The clock stands still: nothing is waited for.
+      const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          last: [upstream, `unreachable (ECONNREFUSED ${new URL(url).host})`],
+        }),
+      );
+    },
+  );
 
   test.each(TIERS)(
-    '%s resetting a fresh connection is not retried and is a 502',
+    'a fresh connection that %s resets is not retried and is a 502',
     async (upstream) => {
       const only = await startUnpooled(reset, answers('too late'));
       const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
@@ -61,14 +64,14 @@ describe('an upstream that cannot be reached', () => {
     },
   );
 
-  test.each(TIERS)('a TLS handshake with %s that fails is a 502', async (upstream) => {
+  test.each(TIERS)('a failed TLS handshake with %s is a 502', async (upstream) => {
     const gateway = await startGateway(at({ [upstream]: await tlsWithoutCertificate() }));
     const answer = await chat(gateway.url);
     expect(answer).toMatchObject({ status: 502, upstream: 'none' });
     expect(answer.reason).toBe(`${upstream}=unreachable`);
   });
 
-  test.each(TIERS)('%s with a name that does not exist is a 502', async (upstream) => {
+  test.each(TIERS)('a host name of %s that does not exist is a 502', async (upstream) => {
     const gateway = await startGateway(at({ [upstream]: 'http://nobody.invalid' }));
     const answer = await chat(gateway.url);
     expect(answer).toMatchObject({ status: 502, upstream: 'none' });
@@ -76,7 +79,7 @@ describe('an upstream that cannot be reached', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_unreachable' } });
   });
 
-  test('the whole command is walked in order and each one left is named', async () => {
+  test('the upstreams are called in order, and each one left is named', async () => {
     const refused = REFUSED_URL;
     const resetting = await startUpstream(reset);
     const last = await startUpstream(answers('at last'));
@@ -95,7 +98,7 @@ describe('an upstream that says nothing', () => {
     ['local', 60_000],
     ['hosted_a', 30_000],
     ['ondemand', 120_000],
-  ] as const)('%s silent for %i ms is a 504', async (upstream, timeoutMs) => {
+  ] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
     const clock = createManualClock();
     const only = await startUpstream(hang);
     const gateway = await startGateway(at({ [upstream]: only.url }), clock);
@@ -113,7 +116,7 @@ describe('an upstream that says nothing', () => {
     expect(only.calls).toHaveLength(1);
   });
 
-  test('a local that is silent is left for hosted_a', async () => {
+  test('a local that is silent falls back to hosted_a', async () => {
     const clock = createManualClock();
     const local = await startUpstream(hang);
     const hosted = await startUpstream(answers('here'));
@@ -125,9 +128,9 @@ describe('an upstream that says nothing', () => {
   });
 });
 
-describe('a kept connection that the upstream has just closed', () => {
+describe('kept connections that the upstream has just closed', () => {
   test.each(TIERS)(
-    '%s is asked once more at once on a fresh one, and the reason stays none',
+    'a kept connection that %s has closed is replaced by a fresh one at once, without a fallback reason',
     async (upstream) => {
       const only = await startUpstream(answers('first'), reset, answers('second'));
       // The clock stands still: the retry does not wait.
@@ -146,7 +149,7 @@ describe('a kept connection that the upstream has just closed', () => {
   );
 
   test.each(['local', 'hosted_a'] as const)(
-    '%s resetting the fresh one too is unreachable, and not asked a third time',
+    'a fresh connection that %s resets too is unreachable, and is not opened a third time',
     async (upstream) => {
       const only = await startUpstream(answers('first'), reset);
       const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
@@ -162,7 +165,7 @@ describe('a kept connection that the upstream has just closed', () => {
     },
   );
 
-  test('and said so with a 408 is asked once more on a fresh one; a second 408 is its answer', async () => {
+  test('a 408 on a kept connection is retried on a fresh one, and a second 408 is the answer', async () => {
     const a = await startUpstream(answers('first'), error(408), answers('second'), error(408));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(
@@ -178,7 +181,7 @@ describe('a kept connection that the upstream has just closed', () => {
     expect(a.calls).toHaveLength(5);
   });
 
-  test('half a response head is a response that had begun: it is not asked for again', async () => {
+  test('half a response head on a kept connection is a response that had begun, and is not retried', async () => {
     const halfAHead: Script = ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-ty', () => socket.destroy());
     };
@@ -191,7 +194,7 @@ describe('a kept connection that the upstream has just closed', () => {
     expect(a.calls).toHaveLength(2);
   });
 
-  test('a response that had begun is no closed connection: it is a bad response, asked for once', async () => {
+  test('a response that broke off on a kept connection is a bad response, and is not retried', async () => {
     const a = await startUpstream(answers('first'), cut(), answers('again'));
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));

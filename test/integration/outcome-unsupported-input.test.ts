@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream } from '../support/upstream.ts';
@@ -9,7 +9,7 @@ const llamaCpp = (kind: string) =>
 
 /** What engines say; those of llama.cpp are recorded from a llama-server 0.7.0, build 11669. */
 const REFUSALS: readonly (readonly [says: string, status: number, body: string])[] = [
-  ['llama.cpp to a picture', 500, llamaCpp('image')],
+  ['llama.cpp to an image', 500, llamaCpp('image')],
   ['llama.cpp to audio', 500, llamaCpp('audio')],
   ['llama.cpp to a video', 500, llamaCpp('video')],
   [
@@ -79,8 +79,9 @@ const PICTURE = {
   ],
 };
 
-describe('input that an engine cannot read', () => {
-  test.each(REFUSALS)('is another upstream’s job: %s (%i)', async (_says, status, body) => {
+test.each(REFUSALS)(
+  'input that an engine cannot read falls back: %s (%i)',
+  async (_says, status, body) => {
     const local = await startUpstream(json(status, body));
     const hosted = await startUpstream(answers('I see it'));
     const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
@@ -88,21 +89,27 @@ describe('input that an engine cannot read', () => {
     expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
     expect(textOf(answer.text)).toBe('I see it');
     expect(local.calls).toHaveLength(1);
-  });
+  },
+);
 
-  const OWN = REFUSALS.filter(([, status]) => status < 500);
-  const WORDED = REFUSALS.filter(([, status]) => status >= 500);
+const OWN = REFUSALS.filter(([, status]) => status < 500);
+const WORDED = REFUSALS.filter(([, status]) => status >= 500);
 
-  test.each(OWN)('goes back byte for byte where nobody else can serve: %s (%i)', async (...row) => {
+test.each(OWN)(
+  'a refusal of input goes back byte for byte where no other upstream can serve: %s (%i)',
+  async (...row) => {
     const [, status, body] = row;
     const local = await startUpstream(json(status, body));
     const gateway = await startGateway(at({ local: local.url }));
     const answer = await chat(gateway.url, PICTURE);
     expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
     expect(local.calls).toHaveLength(1);
-  });
+  },
+);
 
-  test.each(WORDED)('is a 400 in the words of the engine: %s (%i)', async (...row) => {
+test.each(WORDED)(
+  'a refusal of input with a 5xx is a 400 in the words of the engine where no other can serve: %s (%i)',
+  async (...row) => {
     const [, status, body] = row;
     const local = await startUpstream(json(status, body));
     const gateway = await startGateway(at({ local: local.url }));
@@ -114,35 +121,35 @@ describe('input that an engine cannot read', () => {
     // Some repeat the whole prompt.
     expect(answer.text.length).toBeLessThan(1000);
     expect(local.calls).toHaveLength(1);
-  });
+  },
+);
 
-  test('is told so too when a later upstream fails otherwise', async () => {
-    const local = await startUpstream(json(500, llamaCpp('image')));
-    const hosted = await startUpstream(error(503));
-    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({
-      status: 400,
-      upstream: 'local',
-      reason: 'local=unsupported_input; hosted_a=http_503',
-    });
-    expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
+test('a refusal of input goes back as a 400 when a later upstream fails for another reason', async () => {
+  const local = await startUpstream(json(500, llamaCpp('image')));
+  const hosted = await startUpstream(error(503));
+  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+  const answer = await chat(gateway.url, PICTURE);
+  expect(answer).toMatchObject({
+    status: 400,
+    upstream: 'local',
+    reason: 'local=unsupported_input; hosted_a=http_503',
   });
+  expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
+});
 
-  test('sent by one caller never opens the circuit for others', async () => {
-    const local = await startUpstream(json(500, llamaCpp('image')));
-    const hosted = await startUpstream(answers('I see it'));
-    const gateway = await startGateway({
-      ...at({ local: local.url, hosted_a: hosted.url }),
-      FAIL_THRESHOLD: '1',
-    });
-    for (let n = 0; n < 10; n += 1) await chat(gateway.url, PICTURE);
-    local.script = answers('from local');
-    expect(await chat(gateway.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(local.calls).toHaveLength(11);
-    expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({
-      open: false,
-      fails: 0,
-    });
+test('input that an engine cannot read never opens the circuit for other callers', async () => {
+  const local = await startUpstream(json(500, llamaCpp('image')));
+  const hosted = await startUpstream(answers('I see it'));
+  const gateway = await startGateway({
+    ...at({ local: local.url, hosted_a: hosted.url }),
+    FAIL_THRESHOLD: '1',
+  });
+  for (let n = 0; n < 10; n += 1) await chat(gateway.url, PICTURE);
+  local.script = answers('from local');
+  expect(await chat(gateway.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(local.calls).toHaveLength(11);
+  expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({
+    open: false,
+    fails: 0,
   });
 });

@@ -46,7 +46,7 @@ async function startClosedMachine(): Promise<Upstream> {
 }
 
 describe('the warm-up of ondemand', () => {
-  test('starts as soon as local fails, while the hosted upstreams are still asked', async () => {
+  test('the warm-up of ondemand starts as soon as local fails, while hosted upstreams are still called', async () => {
     const clock = createManualClock();
     const hosted = await startUpstream(hang);
     const machine = await startUpstream(answers('never asked'));
@@ -75,7 +75,7 @@ describe('the warm-up of ondemand', () => {
     expect(machine.calls).toHaveLength(0);
   });
 
-  test('does not start while local answers', async () => {
+  test('the warm-up of ondemand does not start while local answers', async () => {
     const local = await startUpstream(answers('here'));
     const machine = await startClosedMachine();
     const gateway = await startGateway(at({ local: local.url, ondemand: machine.url }));
@@ -83,7 +83,7 @@ describe('the warm-up of ondemand', () => {
     expect(warmupOf(gateway)).toMatchObject({ state: 'idle', lastWarmupAt: null });
   });
 
-  test("does not start when local passes the caller's own fault on", async () => {
+  test('the warm-up of ondemand does not start when local passes on the caller’s own fault', async () => {
     const local = await startUpstream(error(401));
     const machine = await startClosedMachine();
     const gateway = await startGateway(at({ local: local.url, ondemand: machine.url }));
@@ -93,11 +93,11 @@ describe('the warm-up of ondemand', () => {
 
   test.each([
     ['it is switched off', { ONDEMAND_WARMUP: 'false' }, {}],
-    ['the zero-spend mode is on', { FORCE_ZERO: 'true' }, {}],
-    ['the request asks for zero-spend', {}, { 'x-gateway-force-zero': '1' }],
+    ['Local only is on', { FORCE_ZERO: 'true' }, {}],
+    ['the request asks for Local only', {}, { 'x-gateway-force-zero': '1' }],
     ['local is not configured', { LOCAL_ENGINE_URL: '' }, {}],
     ['ondemand is not configured', { ONDEMAND_BASE_URL: '' }, {}],
-  ])('does not start when %s', async (_says, settings, headers) => {
+  ])('the warm-up of ondemand does not start when %s', async (_says, settings, headers) => {
     const machine = await startClosedMachine();
     const gateway = await startGateway({
       ...at({ local: REFUSED_URL, hosted_a: REFUSED_URL, ondemand: machine.url }),
@@ -109,7 +109,7 @@ describe('the warm-up of ondemand', () => {
     expect(machine.gets).toHaveLength(0);
   });
 
-  test('asks /v1/models where there is no /health', async () => {
+  test('the warm-up of ondemand asks /v1/models where there is no /health', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = (get) => status(get.path === '/health' ? 404 : 200)(get);
@@ -125,7 +125,7 @@ describe('the warm-up of ondemand', () => {
     await answer;
   });
 
-  test('polls a machine that is starting 1 s to 5 s apart until it is ready', async () => {
+  test('the warm-up of ondemand polls a machine that is starting 1 s to 5 s apart until it is ready', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = (get) => status(machine.gets.length < 4 ? 503 : 200)(get);
@@ -143,8 +143,8 @@ describe('the warm-up of ondemand', () => {
   });
 });
 
-describe('requests that lose local', () => {
-  test('start one warm-up per 60 s', async () => {
+describe('how often warm-ups start', () => {
+  test('requests that lose local start one warm-up in 60 s', async () => {
     const clock = createManualClock();
     const machine = await startClosedMachine();
     const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
@@ -164,7 +164,7 @@ describe('requests that lose local', () => {
     expect(machine.gets).toHaveLength(2);
   });
 
-  test('start one per 10 min while a hosted upstream answers', async () => {
+  test('requests that lose local start one warm-up in 10 min while a hosted upstream answers', async () => {
     const clock = createManualClock();
     const hosted = await startUpstream(answers('from a'));
     const machine = await startClosedMachine();
@@ -185,7 +185,7 @@ describe('requests that lose local', () => {
     expect(machine.gets).toHaveLength(2);
   });
 
-  test('start none while one is under way', async () => {
+  test('requests that lose local start no warm-up while one is running', async () => {
     const clock = createManualClock();
     const hosted = await startUpstream(error(402));
     const machine = await startUpstream(error(401));
@@ -204,7 +204,7 @@ describe('requests that lose local', () => {
     expect(warmupOf(gateway)).toMatchObject({ state: 'warming', lastWarmupAt: first });
   });
 
-  test('start none while ondemand is ready, and one again once it has been idle for 5 min', async () => {
+  test('requests that lose local start no warm-up while ondemand is ready, and one again once idle for 5 min', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('awake'));
     machine.answerGet = status(200);
@@ -222,7 +222,7 @@ describe('requests that lose local', () => {
   });
 });
 
-test('switching the warm-up off takes effect on the next request', async () => {
+test('a warm-up setting that is switched off holds from the next request', async () => {
   const machine = await startClosedMachine();
   const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }));
   await gateway.host.setWarmup(false);

@@ -15,7 +15,7 @@ const REQUEST = [
   BODY,
 ].join('\r\n');
 
-test('two streams asked for on one connection come whole and one after the other', async () => {
+test('two streams that are requested on one connection come whole and one after the other', async () => {
   const local = await startUpstream(async ({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.write(chunk({ content: 'first ' }));

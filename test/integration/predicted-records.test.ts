@@ -12,10 +12,10 @@ import {
 import { askHedged, askSlow, LINE_MS, type Scene } from '../support/scene.ts';
 import { answers, error, hang } from '../support/upstream.ts';
 
-describe('the circuit', () => {
+describe('predicted slowness in the circuit', () => {
   const localOf = async (scene: Scene<'local'>) => (await scene.status()).circuits['local'];
 
-  test('does not hold a long prompt’s late first token against local, if it was predicted', async () => {
+  test('a predicted late first token of a long prompt is not slow in local’s circuit', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     for (let n = 0; n < 3; n += 1) await prompt(scene);
     expect(await localOf(scene)).toMatchObject({
@@ -25,13 +25,13 @@ describe('the circuit', () => {
     });
   });
 
-  test('holds it against local as long as nothing is predicted', async () => {
+  test('a late first token is slow in local’s circuit as long as nothing is predicted', async () => {
     const scene = await startTaught({ HEDGE: 'off' }, 18);
     await prompt(scene);
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
   });
 
-  test('holds against local what comes on top of the prompt’s own time', async () => {
+  test('the time beyond the prompt’s own counts as slow in local’s circuit', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     scene.up.local.script = reading(scene.clock, MS_PER_BYTE, LINE_MS + 100);
     await prompt(scene);
@@ -40,7 +40,7 @@ describe('the circuit', () => {
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 2 });
   });
 
-  test('does not hold it against one that was outrun while it read', async () => {
+  test('the time of a prompt that was read when local lost the race is not slow in its circuit', async () => {
     const scene = await startTaught();
     const { up, clock } = scene;
     clock.advance(BELIEVED_MS + 1);
@@ -52,7 +52,7 @@ describe('the circuit', () => {
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
 
-  test('holds against one that was outrun the silence that its prompt does not explain', async () => {
+  test('a silence that the prompt does not explain is slow in the circuit of a local that lost the race', async () => {
     const scene = await startTaught();
     const { up, clock } = scene;
     up.local.script = hang;
@@ -65,8 +65,8 @@ describe('the circuit', () => {
   });
 });
 
-describe('the record', () => {
-  test('shows what was predicted alongside what came', async () => {
+describe('predictions in the record of a request', () => {
+  test('the record of a request shows the predicted TTFT alongside the real one', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     scene.up.local.script = reading(scene.clock, 2 * MS_PER_BYTE);
     await prompt(scene, SHORT);
@@ -76,7 +76,7 @@ describe('the record', () => {
     for (const { attempts } of before) expect(attempts).toMatchObject([{ predictedMs: null }]);
   });
 
-  test('predicts from the start of the request, and nothing of upstreams that are not one’s own', async () => {
+  test('the record of a request predicts from its start, and only for the machines of local', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = (call) => {
       scene.clock.advance(1500);

@@ -20,8 +20,8 @@ const TOO_LONG = error(400, 'the prompt is too long');
 
 const asked = (upstream: Upstream) => upstream.calls.length;
 
-describe('local whose first token cannot come before the line', () => {
-  test('is skipped at once', async () => {
+describe('a local that is predicted to be slow', () => {
+  test('a local that is predicted to be slow is skipped at once', async () => {
     const scene = await startTaught();
     expect(await prompt(scene)).toMatchObject({
       status: 200,
@@ -32,7 +32,7 @@ describe('local whose first token cannot come before the line', () => {
     expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
   });
 
-  test('is not known to be slow before 20 first tokens', async () => {
+  test('a local is not predicted to be slow before 20 first tokens', async () => {
     const scene = await startTaught({}, 19);
     scene.up.local.script = hang;
     const { pending } = await askSlow(scene, scene.up.local, promptOf(LONG));
@@ -41,25 +41,31 @@ describe('local whose first token cannot come before the line', () => {
 
   test.each([
     ['before', LINE_MS / MS_PER_BYTE - 1000, 'local', 'none'],
-    ['behind', LINE_MS / MS_PER_BYTE + 1000, 'hosted_a', 'local=predicted_slow'],
-  ])('a prompt that is read %s the line is told apart', async (_side, bytes, upstream, reason) => {
-    const scene = await startTaught();
-    expect(await prompt(scene, bytes)).toMatchObject({ upstream, reason });
-  });
+    ['after', LINE_MS / MS_PER_BYTE + 1000, 'hosted_a', 'local=predicted_slow'],
+  ])(
+    'a prompt that is read %s the hedge delay is told apart',
+    async (_side, bytes, upstream, reason) => {
+      const scene = await startTaught();
+      expect(await prompt(scene, bytes)).toMatchObject({ upstream, reason });
+    },
+  );
 
-  test('has the line that the owner set', async () => {
+  test('a local is predicted to be slow by the hedge delay that is set', async () => {
     const scene = await startTaught({ HEDGE_MS: '2500' });
     expect(await prompt(scene, 24_000)).toMatchObject({ reason: 'none' });
     expect(await prompt(scene, 26_000)).toMatchObject({ reason: 'local=predicted_slow' });
   });
 
-  test.each(['own', 'off'])('is asked all the same with HEDGE=%s', async (hedge) => {
-    const scene = await startTaught({ HEDGE: hedge });
-    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(asked(scene.up.hosted_a)).toBe(0);
-  });
+  test.each(['own', 'off'])(
+    'a local that is predicted to be slow is called with HEDGE=%s',
+    async (hedge) => {
+      const scene = await startTaught({ HEDGE: hedge });
+      expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
+      expect(asked(scene.up.hosted_a)).toBe(0);
+    },
+  );
 
-  test('is asked where nothing may be spent', async () => {
+  test('a local that is predicted to be slow is called with Local only', async () => {
     const scene = await startTaught();
     const zero = { 'x-gateway-force-zero': '1' };
     expect(await chat(scene.url, promptOf(LONG), zero)).toMatchObject({
@@ -68,7 +74,7 @@ describe('local whose first token cannot come before the line', () => {
     });
   });
 
-  test('is asked where nobody else is set up', async () => {
+  test('a local that is predicted to be slow is called where no other upstream is set up', async () => {
     const scene = await startScene({ local: [] }, { HEDGE: 'all' });
     await teach(scene, 20);
     expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
@@ -77,21 +83,24 @@ describe('local whose first token cannot come before the line', () => {
   test.each([
     ['an open circuit', DEAD],
     ['a rate limit', error(429, 'no', null, { 'retry-after': '60' })],
-  ])('is asked where nobody else lets the request in for %s', async (_why, script) => {
-    const scene = await startTaught({ FAIL_THRESHOLD: '1' });
-    const { up, clock, url } = scene;
-    up.hosted_a.script = script;
-    up.local.script = TOO_LONG;
-    await chat(url);
-    expect(asked(up.hosted_a)).toBe(1);
-    up.local.script = reading(clock);
-    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(asked(up.hosted_a)).toBe(1);
-  });
+  ])(
+    'a local that is predicted to be slow is called where no other upstream admits the request for %s',
+    async (_why, script) => {
+      const scene = await startTaught({ FAIL_THRESHOLD: '1' });
+      const { up, clock, url } = scene;
+      up.hosted_a.script = script;
+      up.local.script = TOO_LONG;
+      await chat(url);
+      expect(asked(up.hosted_a)).toBe(1);
+      up.local.script = reading(clock);
+      expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
+      expect(asked(up.hosted_a)).toBe(1);
+    },
+  );
 });
 
-describe('local that was put off', () => {
-  test('is asked at last where all others fail, and its answer names them', async () => {
+describe('a local that was put last', () => {
+  test('a local that was put last is called where all others fail, and its answer names them', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = DEAD;
     expect(await prompt(scene)).toMatchObject({
@@ -106,7 +115,7 @@ describe('local that was put off', () => {
     ]);
   });
 
-  test('and then fails as well has the last word, and none is called twice', async () => {
+  test('a local that was put last and fails too gives the final answer, and no upstream is called twice', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = DEAD;
     scene.up.local.script = error(504);
@@ -122,7 +131,7 @@ describe('local that was put off', () => {
     expect(callsOf(scene.up)).toEqual({ local: 21, hosted_a: 1 });
   });
 
-  test('is asked where another one refuses for a reason that nobody can explain', async () => {
+  test('a local that was put last is called where another upstream refuses for an unexplained reason', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = error(400, 'bad temperature');
     expect(await prompt(scene)).toMatchObject({
@@ -132,7 +141,7 @@ describe('local that was put off', () => {
     });
   });
 
-  test('is no hedge of a slow hosted one either', async () => {
+  test('a local that was put last is not the hedge of a slow hosted upstream either', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = hang;
     const { pending, call } = await ask(scene, scene.up.hosted_a, promptOf(LONG));
@@ -143,8 +152,8 @@ describe('local that was put off', () => {
   });
 });
 
-describe('what has not been heard of for a minute', () => {
-  test('is not believed: local is tried again', async () => {
+describe('predictions without a sample for a minute', () => {
+  test('a prediction without a sample for a minute is not used, and local is tried again', async () => {
     const scene = await startTaught();
     const { up, clock } = scene;
     clock.advance(BELIEVED_MS);
@@ -156,7 +165,7 @@ describe('what has not been heard of for a minute', () => {
     expect(asked(up.local)).toBe(21);
   });
 
-  test('and is slow again when tried is believed for another minute', async () => {
+  test('a prediction whose local is slow again when tried is used for another minute', async () => {
     const scene = await startTaught();
     const { up, clock } = scene;
     clock.advance(BELIEVED_MS + 1);
@@ -171,8 +180,8 @@ describe('what has not been heard of for a minute', () => {
   });
 });
 
-describe('of two machines', () => {
-  test('the one that is predicted to be first is asked, by the prompt’s length', async () => {
+describe('two machines with predictions', () => {
+  test('the machine that is predicted to be first is called, by the prompt’s length', async () => {
     const machines = [await startMachine(), await startMachine()];
     const [reader, starter] = machines as [Machine, Machine];
     const tier = await startTier(machines, { HEDGE: 'off' });

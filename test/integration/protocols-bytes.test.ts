@@ -74,7 +74,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
     const other = bytes(answerType, Buffer.from('from b'));
     const ask = (url: string) => startCall(url + path, body, { 'content-type': type });
 
-    test('goes through unchanged both ways, whatever its bytes and however many', async () => {
+    test('a body goes through unchanged both ways, whatever its bytes and however many', async () => {
       const large = Buffer.alloc(3_000_000, 'audio \u00ff\u0000', 'latin1');
       const { a, gateway } = await startPair(bytes(answerType, large, large), other);
       const answer = await ask(gateway.url).answer;
@@ -85,7 +85,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
     });
 
-    test('is passed on from its first byte', async () => {
+    test('an answer is passed on from its first byte', async () => {
       const { a, gateway } = await startPair(begins(answerType), other);
       const pending = ask(gateway.url);
       await pending.received('first');
@@ -97,25 +97,28 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
       ['503', error(503), 'http_503'],
       ['an empty answer', bytes(answerType), 'bad_response'],
       ['an error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
-      ['a page', bytes('text/html', Buffer.from('<html>')), 'bad_response'],
-    ])('falls back after %s, with the same bytes', async (_what, first, reason) => {
+      ['an HTML page', bytes('text/html', Buffer.from('<html>')), 'bad_response'],
+    ])('a request falls back after %s, with the same bytes', async (_what, first, reason) => {
       const { b, gateway } = await startPair(first, other);
       const answer = await ask(gateway.url).answer;
       expect(answer).toMatchObject({ text: 'from b', reason: `hosted_a=${reason}` });
       expect(kept(b.calls[0])).toEqual([type, body]);
     });
 
-    test.each([undefined, 1000])('that is cut never looks complete (length %s)', async (length) => {
-      const { a, b, gateway } = await startPair(begins(answerType, length), other);
-      const pending = ask(gateway.url);
-      await pending.received('first');
-      (await a.call(1)).socket.destroy();
-      await expect(pending.answer).rejects.toThrow('aborted');
-      expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
-      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
-    });
+    test.each([undefined, 1000])(
+      'an answer that is cut never looks complete (length %s)',
+      async (length) => {
+        const { a, b, gateway } = await startPair(begins(answerType, length), other);
+        const pending = ask(gateway.url);
+        await pending.received('first');
+        (await a.call(1)).socket.destroy();
+        await expect(pending.answer).rejects.toThrow('aborted');
+        expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
+        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      },
+    );
 
-    test('that falls silent is broken off', async () => {
+    test('an answer that falls silent is broken off', async () => {
       const { a, clock, gateway } = await startPair(begins(answerType), other);
       const pending = ask(gateway.url);
       await pending.received('first');
@@ -126,7 +129,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
       ).gone;
     });
 
-    test('takes its upstream call along when the caller leaves', async () => {
+    test('a caller that leaves aborts the upstream call', async () => {
       const { a, b, gateway } = await startPair(begins(answerType), other);
       const pending = ask(gateway.url);
       await pending.received('first');
@@ -141,21 +144,21 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
   },
 );
 
-test('a transcription as JSON is validated like any answer', async () => {
+test('a transcription as JSON is checked like any answer', async () => {
   const { gateway } = await startPair(json(200, { text: 'half' }), json(200, {}));
   const ask = () =>
     startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE }).answer;
   expect(await ask()).toMatchObject({ status: 200, text: '{"text":"half"}' });
 });
 
-test('a form is known by the model that it names, even behind its file', async () => {
+test('a form is recorded under the model that it names, even after its file', async () => {
   const { gateway } = await startPair(json(200, { text: 'a' }), error(503));
   await startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE })
     .answer;
   expect(gateway.host.snapshot().requests).toMatchObject([{ model: 'whisper-1' }]);
 });
 
-test('a transcription that is no form is a 415, and JSON that is none for speech', async () => {
+test('a transcription request that is not a form gets a 415, and so does speech that is not JSON', async () => {
   const { a, gateway } = await startPair(error(503), error(503));
   const json415 = startCall(`${gateway.url}/v1/audio/transcriptions`, SPEECH);
   const form415 = startCall(`${gateway.url}/v1/audio/speech`, FORM, { 'content-type': FORM_TYPE });

@@ -62,7 +62,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
     const whole = relayedOf(protocol, all);
     const begun = [...held, ...content];
 
-    test('are passed on byte for byte, to the path of the endpoint', async () => {
+    test('a streamed request is passed on byte for byte, to the path of its endpoint', async () => {
       const { a, b, gateway, start } = await startPair(protocol, sse(...all));
       const more = translation === null ? { extra: 1.0 } : {};
       const answer = await start(more).answer;
@@ -81,7 +81,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done', stream: true }]);
     });
 
-    test('are not written to the caller before the first content', async () => {
+    test('a streamed answer is not written to the caller before the first content', async () => {
       const { a, b, start, gateway } = await startPair(protocol, stall(...held));
       const pending = start();
       const { res, socket } = await a.call(1);
@@ -98,7 +98,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       ['an error before content', sse(...held, failure), 'bad_response'],
       ['a whole error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
       ['an end before content', sse(...held), 'bad_response'],
-    ])('fall back after %s', async (_what, first, reason) => {
+    ])('a streamed request falls back after %s', async (_what, first, reason) => {
       const { start } = await startPair(protocol, first);
       const answer = await start().answer;
       expect(comparable(answer.text)).toBe(whole);
@@ -106,7 +106,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
     });
 
     test.each([400, 422])(
-      'are the caller’s own fault at %i once another upstream says so too',
+      'a streamed request is the caller’s own fault at %i once another upstream says so too',
       async (status) => {
         const refusals = [error(status, 'bad temperature'), error(400, 'nor here')] as const;
         const { start } = await startPair(protocol, ...refusals);
@@ -117,7 +117,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       },
     );
 
-    test('end in the protocol’s own error once content was sent, and no other upstream is called', async () => {
+    test('a streamed answer that fails after content ends in the protocol’s own error, and no other is called', async () => {
       const breaks = [cut(...begun), sse(...begun), sse(...begun, failure, ...end)];
       for (const first of breaks) {
         const { b, gateway, start } = await startPair(protocol, first);
@@ -128,7 +128,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       }
     });
 
-    test('are hedged while they show no content, and the loser is aborted', async () => {
+    test('a streamed request is hedged while it shows no content, and the call that lost is aborted', async () => {
       const { a, b, clock, gateway, start } = await startPair(protocol, stall(...held));
       const pending = start();
       const { gone } = await a.call(1);
@@ -140,7 +140,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       await gone;
     });
 
-    test('end in an error after a silence', async () => {
+    test('a streamed answer ends in an error after a silence', async () => {
       const { a, clock, start } = await startPair(protocol, stall(...begun));
       const pending = start();
       await pending.received('b ');
@@ -152,7 +152,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       ).gone;
     });
 
-    test('take their upstream call along when the caller leaves', async () => {
+    test('a caller that leaves a streamed answer aborts the upstream call', async () => {
       const { a, b, gateway, start } = await startPair(protocol, stall(...begun));
       const pending = start();
       await pending.received('b ');
@@ -165,7 +165,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('become one JSON answer for a caller that asked for no stream, or fall back as a whole', async () => {
+    test('a streamed answer becomes one JSON answer for a caller that asked for no stream, or falls back', async () => {
       const { a, b, start } = await startPair(protocol, sse(...all));
       const answer = await start({ stream: false }).answer;
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
@@ -178,7 +178,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect([fallen.reason, b.calls.length]).toEqual(['hosted_a=bad_response', 1]);
     });
 
-    test('never look complete when they are cut, at whatever byte', async () => {
+    test('a streamed answer never looks complete when it is cut, at whatever byte', async () => {
       const bytes = Buffer.from(all.join(''));
       let length = 0;
       const raw = await startRawUpstream((socket) => {

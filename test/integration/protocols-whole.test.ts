@@ -42,7 +42,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
     const told = answeredOf(protocol);
     const passed = protocol.translation === null ? ` ${text}\n` : told;
 
-    test('are passed on byte for byte, to the path of the endpoint', async () => {
+    test('a whole request is passed on byte for byte, to the path of its endpoint', async () => {
       const { a, gateway } = await startPair(protocol, json(200, ` ${text}\n`), {
         HOSTED_A_ASSEMBLE: 'false',
       });
@@ -61,7 +61,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       ['503', error(503), 'http_503'],
       ['401', error(401), 'credentials'],
       [
-        'a page',
+        'an HTML page',
         ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
         'bad_response',
       ],
@@ -71,7 +71,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
         json(200, value),
         'bad_response',
       ]),
-    ])('fall back after %s', async (_what, first, reason) => {
+    ])('a whole request falls back after %s', async (_what, first, reason) => {
       const { gateway } = await startPair(protocol, first);
       const answer = await startCall(gateway.url + path, body).answer;
       expect(comparable(answer.text)).toBe(told);
@@ -82,7 +82,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       });
     });
 
-    test('are the caller’s own fault at 400 once another upstream says so too', async () => {
+    test('a whole request is the caller’s own fault at 400 once another upstream says so too', async () => {
       const refusals = [error(400, 'bad input'), error(422, 'no such field')] as const;
       const { gateway } = await startPair(protocol, refusals[0], {}, refusals[1]);
       const answer = await startCall(gateway.url + path, body).answer;
@@ -91,7 +91,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(answer.text).toContain('bad input');
     });
 
-    test('fall back unseen when they are cut, at whatever byte', async () => {
+    test('a whole answer that is cut falls back unseen, at whatever byte', async () => {
       const bytes = responseBytes('length', { 'content-type': 'application/json' }, text);
       let length = 0;
       const raw = await startRawUpstream((socket) => void socket.end(bytes.subarray(0, length)));
@@ -108,7 +108,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       }
     });
 
-    test('take their upstream call along when the caller leaves', async () => {
+    test('a caller that leaves before a whole answer aborts the upstream call', async () => {
       const { a, b, gateway } = await startPair(protocol, hang);
       const pending = startCall(gateway.url + path, body);
       const { gone } = await a.call(1);
@@ -119,7 +119,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('are answered by local alone under zero-spend', async () => {
+    test('a whole request is answered by local alone with Local only', async () => {
       const paid = await startUpstream(json(200, whole));
       const own = await startUpstream(error(503));
       const urls = at({ local: own.url, hosted_a: paid.url });

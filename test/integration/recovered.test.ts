@@ -24,8 +24,8 @@ async function startRecovered(settings: Record<string, string> = {}) {
   return { first, second, tier };
 }
 
-describe('when the last one that is well fails', () => {
-  test('a machine that is out gets its try, and the caller the answer', async () => {
+describe('a failure of the last healthy upstream or machine', () => {
+  test('a machine in its cool-down is called when the last healthy one fails, and the caller gets its answer', async () => {
     const { first, second, tier } = await startRecovered();
     second.script = DEAD;
     const answer = await chatStream(tier.url);
@@ -35,7 +35,7 @@ describe('when the last one that is well fails', () => {
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
   });
 
-  test('others that are well are asked before it', async () => {
+  test('a machine in its cool-down is called after other upstreams that are healthy', async () => {
     const hosted = await startUpstream(answers('paid for'));
     const { first, second, tier } = await startRecovered(at({ hosted_a: hosted.url }));
     second.script = DEAD;
@@ -43,7 +43,7 @@ describe('when the last one that is well fails', () => {
     expect(first.calls).toHaveLength(1);
   });
 
-  test('a machine that fails again is named once, and its cool-down is as it was', async () => {
+  test('a machine in its cool-down that fails again is named once, and its cool-down is as it was', async () => {
     const { first, second, tier } = await startRecovered();
     tier.clock.advance(5000);
     first.script = DEAD;
@@ -56,7 +56,7 @@ describe('when the last one that is well fails', () => {
     expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 55_000 });
   });
 
-  test('an upstream that is out gets its try, and is named where it stands in the line', async () => {
+  test('an upstream in its cool-down is called when the last healthy one fails, and is named in routing order', async () => {
     const a = await startUpstream(DEAD, DEAD);
     const b = await startUpstream(answers('b'), DEAD, DEAD);
     const gateway = await startGateway(
@@ -74,7 +74,7 @@ describe('when the last one that is well fails', () => {
     expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
   });
 
-  test('what a bill or a person keeps out is still not asked', async () => {
+  test('an upstream that is excluded for its bill or by a person is still not called', async () => {
     const a = await startUpstream(error(402));
     const b = await startUpstream(answers('b'), DEAD);
     const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
@@ -86,14 +86,14 @@ describe('when the last one that is well fails', () => {
     expect(a.calls).toHaveLength(1);
   });
 
-  test('a fault of the request is nobody else’s job: it goes back at once', async () => {
+  test('a fault of the request goes back at once, and no machine in its cool-down is called', async () => {
     const { first, second, tier } = await startRecovered();
     second.script = json(400, '{"error":{"message":"bad temperature"}}');
     expect(await chat(tier.url)).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
     expect(first.calls).toHaveLength(1);
   });
 
-  test('of two that are out only the one that comes back first is asked', async () => {
+  test('the upstream that comes back first is the only one of two in their cool-down that is called', async () => {
     const machines = [
       await startMachine(DEAD),
       await startMachine(DEAD),
@@ -112,7 +112,7 @@ describe('when the last one that is well fails', () => {
   });
 });
 
-describe('when the stream of the last one that is well breaks off', () => {
+describe('a stream of the last healthy one that breaks off', () => {
   /** Three upstreams: one that is out, one that serves, and one that will fail when it is asked. */
   async function startBroken() {
     const course = await startHandover([DEAD, answers('b'), DEAD], NEXT_FAILS);
@@ -121,7 +121,7 @@ describe('when the stream of the last one that is well breaks off', () => {
     return course;
   }
 
-  test('an upstream that is out carries it on', async () => {
+  test('an upstream in its cool-down continues a stream that the last healthy one broke off', async () => {
     const { a, b, c, gateway } = await startBroken();
     a.script = goesOn('a');
     const { text } = await chatStream(gateway.url);
@@ -130,7 +130,7 @@ describe('when the stream of the last one that is well breaks off', () => {
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
   });
 
-  test('a machine that is out carries it on', async () => {
+  test('a machine in its cool-down continues a stream that the last healthy one broke off', async () => {
     const verification = { ownedBy: 'vllm' };
     const first = machineAt(await startUpstream(DEAD), { verification });
     const second = machineAt(await startUpstream(answers('second')), { verification });
@@ -144,7 +144,7 @@ describe('when the stream of the last one that is well breaks off', () => {
     expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
   });
 
-  test('one that cannot carry it on either ends it visibly, and its cool-down is as it was', async () => {
+  test('an upstream in its cool-down that cannot continue a stream either ends it visibly, with the same cool-down', async () => {
     const { a, gateway, clock } = await startBroken();
     clock.advance(1000);
     const { text } = await chatStream(gateway.url);
@@ -154,7 +154,7 @@ describe('when the stream of the last one that is well breaks off', () => {
   });
 });
 
-describe('a machine whose agent says that its engine is well again', () => {
+describe('a machine whose agent reports its engine as well again', () => {
   /** Two machines, the second of which has failed and has an agent that beats. */
   async function startBeating() {
     const clock = createManualClock();
@@ -185,7 +185,7 @@ describe('a machine whose agent says that its engine is well again', () => {
 
   const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;
 
-  test('is asked with the next request', async () => {
+  test('a machine whose agent reports its engine as well again is called with the next request', async () => {
     const { id, machine, tier, beat } = await startBeating();
     await beat('degraded', 'unreachable');
     expect(isOpen(tier, id)).toBe(60_000);
@@ -197,14 +197,14 @@ describe('a machine whose agent says that its engine is well again', () => {
     expect(circuitOf(tier, id)).toMatchObject({ open: false });
   });
 
-  test('waits where it only said once more what it had said before', async () => {
+  test('a machine whose agent repeats its last report waits for its cool-down', async () => {
     const { id, tier, beat } = await startBeating();
     await beat('idle', 'ok');
     await beat('serving', 'ok');
     expect(isOpen(tier, id)).toBe(60_000);
   });
 
-  test('opens the tier for it where all had failed', async () => {
+  test('a machine whose agent reports its engine as well again opens the local pool where all had failed', async () => {
     const { machine, tier, beat } = await startBeating();
     machine.script = answers('well again');
     expect((await chat(tier.url, { ...HELLO, model: MODEL })).status).toBe(200);

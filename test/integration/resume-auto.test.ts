@@ -47,7 +47,7 @@ async function startListed(owners: Readonly<Record<string, string>>, second = go
 }
 
 test.each(['vllm', 'sglang', 'llamacpp'])(
-  'a hosted upstream whose models are owned by %s goes on, without anything set',
+  'a hosted upstream whose models are owned by %s continues without any setting',
   async (owner) => {
     const { b, gateway } = await startListed({ same: owner });
     expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
@@ -66,15 +66,18 @@ test.each<[name: string, owners: Readonly<Record<string, string>>, calls: number
   ['of several engines, this one of vLLM', { same: 'vllm', other: 'openai' }, 1],
   ['of one engine, this one not named', { base: 'vllm', adapter: 'vllm' }, 1],
   ['of several engines, this one not named', { base: 'vllm', another: 'openai' }, 0],
-])('whether one is asked to go on whose models are %s', async (_law, owners, calls) => {
-  const { b, gateway } = await startListed(owners);
-  const { text } = await chatStream(gateway.url);
-  expect(b.calls).toHaveLength(calls);
-  const isWhole = calls === 1;
-  expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : 'The quick brown ', isWhole });
-});
+])(
+  'whether a hosted upstream is asked to continue whose models are %s',
+  async (_name, owners, calls) => {
+    const { b, gateway } = await startListed(owners);
+    const { text } = await chatStream(gateway.url);
+    expect(b.calls).toHaveLength(calls);
+    const isWhole = calls === 1;
+    expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : 'The quick brown ', isWhole });
+  },
+);
 
-test('the list is asked for with the upstream’s own key and headers, and not again for a while', async () => {
+test('a list of models is requested with the upstream’s own key and headers, and not again for a while', async () => {
   const { a, b, clock, gateway } = await startHandover([undefined, goesOn('b')], {
     ...AUTO,
     HOSTED_B_API_KEY: 'key-of-b-0123456789',
@@ -95,7 +98,7 @@ test('the list is asked for with the upstream’s own key and headers, and not a
   expect(await resumed()).toBe(2);
 });
 
-test('while nothing breaks off no list of models is requested, nor one of an upstream that could not continue', async () => {
+test('no list of models is requested while no stream breaks off, nor from an upstream that could not continue', async () => {
   const { a, b, c, gateway } = await startHandover([sse(...told('a'))], {
     ...AUTO,
     HOSTED_B_MODEL: 'another',
@@ -107,7 +110,7 @@ test('while nothing breaks off no list of models is requested, nor one of an ups
   expect([a, b, c].map(({ gets }) => gets.length)).toEqual([0, 0, 0]);
 });
 
-test('a list that does not come is waited for a moment only, and the answer is not resumed', async () => {
+test('a list of models that does not come is waited for briefly, and the answer is not continued', async () => {
   const { b, clock, gateway } = await startListed({});
   b.answerGet = () => {};
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
@@ -117,7 +120,7 @@ test('a list that does not come is waited for a moment only, and the answer is n
   expect(b.calls).toHaveLength(0);
 });
 
-test('an upstream that is known to continue need not wait for the list of one after it', async () => {
+test('an upstream that is known to continue does not wait for the list of models of one after it', async () => {
   const { b, c, gateway } = await startHandover([cut(...begun('a', 3)), goesOn('b')], AUTO);
   lists(b, { same: 'vllm' });
   c.answerGet = () => {};
@@ -125,7 +128,7 @@ test('an upstream that is known to continue need not wait for the list of one af
   expect(c.gets).toHaveLength(1);
 });
 
-test('nor need a machine of one’s own, and when it fails the one with the list continues', async () => {
+test('a machine that continues does not wait for a hosted list of models, whose upstream continues if it fails', async () => {
   const first = await startEngine('', cut(...begun('a', 3)));
   const second = await startEngine('llamacpp', goesOn('b'));
   const hosted = await startUpstream(goesOn('c'));
@@ -155,11 +158,11 @@ const REFRAIN = Array.from({ length: 20 }, () => [' Row,', ' row,', ' row your b
 describe.each([
   ['one word', SONG],
   ['a refrain', REFRAIN],
-])('a text that says %s over and over', (_law, words) => {
+])('a text that repeats itself, %s over and over', (_name, words) => {
   const sung = (count: number) => streamOf('a', words, 'alone').slice(0, 1 + count);
 
   test.each([1, 2, 3, 6, 8, 9, 20, 39])(
-    'is whole where it breaks off after %s words, between two of one’s own machines',
+    'a text that repeats itself is whole where it breaks off after %s words, between two machines',
     async (count) => {
       const first = await startEngine('', cut(...sung(count)));
       const second = await startEngine('llamacpp', says('b', words));
@@ -170,7 +173,7 @@ describe.each([
     },
   );
 
-  test('is whole, however it is cut up, at an upstream whose list of models names its engine', async () => {
+  test('a text that repeats itself is whole, however cut, at an upstream whose list of models names its engine', async () => {
     const { a, b, gateway } = await startHandover([undefined, undefined], AUTO);
     lists(b, { same: 'vllm' });
     for (const length of [1, 9, 18, 27, 72, 1000]) {
@@ -187,7 +190,7 @@ describe.each([
     }
   });
 
-  test('is whole at one that is only set to continue, once it has been repeated', async () => {
+  test('a text that repeats itself is whole at an upstream that is set to continue, once it has been repeated', async () => {
     const { a, gateway } = await startHandover([undefined, says('b', words)]);
     for (const count of [6, 8, 20, 39]) {
       a.script = cut(...sung(count));

@@ -24,8 +24,8 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
   ['in half an answer', halfJson, {}, 'brown'],
   ['while it is going on', stall(chunkOf('b', { content: 'fox ' })), {}, 'fox'],
   ['while it repeats', stall(...begun('b', 2)), { temperature: 0 }, 'carried on'],
-])('a caller that leaves one who goes on, %s,', (_phase, second, more, seen) => {
-  test('aborts both upstream calls at once, and no other upstream is called', async () => {
+])('a caller that leaves a continuation %s', (_phase, second, more, seen) => {
+  test('a caller that leaves a continuation aborts both upstream calls at once, and no other upstream is called', async () => {
     const kind = 'temperature' in more ? 'none' : 'last-message';
     const { a, b, c, gateway } = await startHandover([BREAKS, second, goesOn('c')], {
       HOSTED_B_PREFILL: kind,
@@ -57,7 +57,7 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
 const EVENTS = 1200;
 const EVENT = chunkOf('b', { content: 'x'.repeat(64 * 1024) });
 
-test('a caller that does not read pauses the upstream that continues, and is not timed out', async () => {
+test('a caller that does not read pauses the upstream that continues, and does not time out', async () => {
   const sent = { events: 0 };
   const flood: Script = async ({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -27,12 +27,12 @@ describe.each<[name: string, first: readonly string[], more: object]>([
   ['several choices were asked for', BEGUN, { n: 2 }],
   ['several choices come', [...BEGUN, BEGUN[2]?.replace('"index":0', '"index":1') ?? ''], {}],
   ['the finish reason was sent', [...told('a').slice(0, -1), 'data: {"error":"late"}\n\n'], {}],
-])('once %s', (_law, first, more) => {
+])('streams that cannot be continued once %s', (_name, first, more) => {
   test.each([
-    ['going on', {}],
-    ['anew', { temperature: 0 }],
+    ['by continuing it', {}],
+    ['by giving it again', { temperature: 0 }],
   ])(
-    'nobody is asked for the rest, by %s: the stream ends with the error event',
+    'a stream that cannot be continued ends with the error event, and no upstream is asked for the rest, %s',
     async (_how, asking) => {
       const { b, c, gateway } = await startHandover([cut(...first), goesOn('b'), goesOn('c')]);
       const { text } = await chatStream(gateway.url, { ...more, ...asking });
@@ -43,7 +43,7 @@ describe.each<[name: string, first: readonly string[], more: object]>([
   );
 });
 
-test('reasoning that has come to its text is no obstacle', async () => {
+test('reasoning that has come to its text does not prevent a continuation', async () => {
   const { gateway } = await startHandover([cut(THOUGHT, ...BEGUN), goesOn('b')]);
   const { text } = await chatStream(gateway.url);
   expect(heard(text)).toMatchObject({ content: TEXT, reasoning: 'a fox, then', dones: 1 });
@@ -56,27 +56,30 @@ describe.each([
   ['any', 'same', 1],
   ['off', 'other', 0],
   ['off', 'same', 0],
-])('with RESUME %s', (resume, model, calls) => {
+])('RESUME=%s', (resume, model, calls) => {
   test.each([
-    ['goes on', {}],
-    ['is asked anew', { temperature: 0 }],
-  ])(`one whose model is the ${model} ${calls === 1 ? '' : 'neither '}%s`, async (_how, asking) => {
-    const { b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], {
-      RESUME: resume,
-      HOSTED_B_MODEL: model,
-      HOSTED_B_PREFILL: 'temperature' in asking ? 'none' : 'last-message',
-      HOSTED_C_MODEL: 'another',
-      HOSTED_C_PREFILL: 'none',
-    });
-    b.script = (call) => ('temperature' in asking ? sse(...told('b')) : goesOn('b'))(call);
-    const { text } = await chatStream(gateway.url, asking);
-    expect(b.calls).toHaveLength(calls);
-    const isWhole = calls === 1;
-    expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
-  });
+    ['asked to continue', {}],
+    ['asked for the answer again', { temperature: 0 }],
+  ])(
+    `an upstream whose model is the ${model} is ${calls === 1 ? '' : 'not '}%s`,
+    async (_how, asking) => {
+      const { b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], {
+        RESUME: resume,
+        HOSTED_B_MODEL: model,
+        HOSTED_B_PREFILL: 'temperature' in asking ? 'none' : 'last-message',
+        HOSTED_C_MODEL: 'another',
+        HOSTED_C_PREFILL: 'none',
+      });
+      b.script = (call) => ('temperature' in asking ? sse(...told('b')) : goesOn('b'))(call);
+      const { text } = await chatStream(gateway.url, asking);
+      expect(b.calls).toHaveLength(calls);
+      const isWhole = calls === 1;
+      expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
+    },
+  );
 });
 
-test('where no machine says which model it has, it is that of the caller, and the same for all', async () => {
+test('an upstream without a named model is asked for the caller’s, which counts as the same everywhere', async () => {
   const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_MODEL: '' };
   const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], unnamed);
   const { text } = await chatStream(gateway.url, { model: 'of-the-caller' });
@@ -95,21 +98,21 @@ const long = (bytes: number, word: number): Script =>
     ),
   );
 
-test('an answer of more than 1 MiB is not kept, and so not resumed', async () => {
+test('an answer of more than 1 MiB is not kept, and so not continued', async () => {
   const { b, gateway } = await startHandover([long(1024 * 1024, 16_384), goesOn('b')]);
   const { text } = await chatStream(gateway.url);
   expect(heard(brokenOff(text).before).content).toHaveLength(1024 * 1024);
   expect(b.calls).toHaveLength(0);
 });
 
-test('one of less is', async () => {
+test('an answer of less than 1 MiB is continued', async () => {
   const last = sse(...told('b', ['and out.']));
   const { gateway } = await startHandover([long(1_000_000, 16_384), last]);
   const { content, dones } = heard((await chatStream(gateway.url)).text);
   expect([content.replace(/^x+/, ''), dones]).toEqual(['and out.', 1]);
 });
 
-test('an answer that is put together needs no such thing: a cut falls back as ever', async () => {
+test('an assembled answer needs no continuation, as a cut falls back', async () => {
   const { b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')]);
   b.script = sse(...told('b'));
   const answer = await chat(gateway.url, HELLO);
@@ -117,7 +120,7 @@ test('an answer that is put together needs no such thing: a cut falls back as ev
   expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: TEXT } }] });
 });
 
-test('a broken stream is named as such, and what was said is written down nowhere', async () => {
+test('a broken stream is recorded as broken, and its text is written nowhere', async () => {
   const { gateway } = await startHandover([cut(...BEGUN), rejectsPrefill, goesOn('c')]);
   await chatStream(gateway.url);
   const { requests, status } = gateway.host.snapshot();

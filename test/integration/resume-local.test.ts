@@ -12,7 +12,7 @@ const SENT = 'The quick brown ';
 const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
 
 test.each(['vllm', 'sglang', 'llamacpp'])(
-  'in the local tier a machine with %s goes on, before anything leaves the house',
+  'a machine with %s continues a stream of the local pool before any paid upstream',
   async (ownedBy) => {
     const first = await startEngine('', cut(...begun('a', 3)));
     const second = await startEngine(ownedBy, goesOn('b'));
@@ -37,17 +37,20 @@ test.each([
   ['is not known to be able to', 'somebody', 'auto', 0],
   ['is said to be able to', 'somebody', 'last-message', 1],
   ['is said not to be able to', 'vllm', 'none', 0],
-])('whether a machine goes on whose engine %s', async (_law, ownedBy, prefill, calls) => {
-  const first = await startEngine('', cut(...begun('a', 3)));
-  const second = await startEngine(ownedBy, goesOn('b'));
-  const tier = await startTier([first, second], { LOCAL_PREFILL: prefill });
-  const { text } = await chatStream(tier.url);
-  expect(second.calls).toHaveLength(calls);
-  const isWhole = calls === 1;
-  expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
-});
+])(
+  'whether a machine continues a stream whose engine %s',
+  async (_name, ownedBy, prefill, calls) => {
+    const first = await startEngine('', cut(...begun('a', 3)));
+    const second = await startEngine(ownedBy, goesOn('b'));
+    const tier = await startTier([first, second], { LOCAL_PREFILL: prefill });
+    const { text } = await chatStream(tier.url);
+    expect(second.calls).toHaveLength(calls);
+    const isWhole = calls === 1;
+    expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
+  },
+);
 
-test('a machine that refuses the caller’s own credential ends it: our keys are not spent for a stranger', async () => {
+test('a machine that refuses the caller’s own credential ends the stream, and no key of the gateway is used', async () => {
   const first = await startEngine('', cut(...begun('a', 3)));
   const second = await startEngine('vllm', error(401));
   const hosted = await startUpstream(goesOn('c'));
@@ -78,7 +81,7 @@ async function startAll(hostedScript: Script, settings: Record<string, string> =
   return { local, hosted, machine, gateway };
 }
 
-test('the warm-up of ondemand starts as soon as local’s stream broke off, while others are asked', async () => {
+test('the warm-up of ondemand starts as soon as local’s stream breaks off, while others are asked to continue', async () => {
   const { hosted, machine, gateway } = await startAll(hang);
   const pending = startChat(gateway.url, { ...HELLO, model: 'same', stream: true });
   expect((await machine.get(1)).path).toBe('/health');
@@ -88,7 +91,7 @@ test('the warm-up of ondemand starts as soon as local’s stream broke off, whil
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('under zero-spend no paid upstream is asked to resume', async () => {
+test('no paid upstream is asked to continue with Local only', async () => {
   const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
   const { text } = await chatStream(gateway.url, { model: 'same' });
   expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
@@ -97,16 +100,19 @@ test('under zero-spend no paid upstream is asked to resume', async () => {
 
 test.each([
   ['RESUME is off', { RESUME: 'off' }],
-  ['nobody ahead has the model', { ONDEMAND_MODEL: 'another' }],
-])('the warm-up starts also where %s', async (_law, settings) => {
-  const local = await startUpstream(cut(...begun('a', 3)));
-  const machine = await startUpstream(hang);
-  const gateway = await startGateway({
-    ...at({ local: local.url, ondemand: machine.url }),
-    ...settings,
-  });
-  const { text } = await chatStream(gateway.url, { model: 'same' });
-  expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
-  expect((await machine.get(1)).path).toBe('/health');
-  expect(machine.calls).toHaveLength(0);
-});
+  ['no upstream ahead has the model', { ONDEMAND_MODEL: 'another' }],
+])(
+  'the warm-up of ondemand starts at a stream that breaks off also where %s',
+  async (_name, settings) => {
+    const local = await startUpstream(cut(...begun('a', 3)));
+    const machine = await startUpstream(hang);
+    const gateway = await startGateway({
+      ...at({ local: local.url, ondemand: machine.url }),
+      ...settings,
+    });
+    const { text } = await chatStream(gateway.url, { model: 'same' });
+    expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+    expect((await machine.get(1)).path).toBe('/health');
+    expect(machine.calls).toHaveLength(0);
+  },
+);

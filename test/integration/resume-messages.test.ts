@@ -94,8 +94,8 @@ const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
 ];
 
 test.each(BREAKS)(
-  '%s after any word of a message is unseen: llama.cpp goes on with it',
-  async (_law, breaking) => {
+  '%s after any word of a message is unseen, as llama.cpp continues the message',
+  async (_name, breaking) => {
     const { a, b, gateway } = await startWith(undefined, goesOn, 'llamacpp');
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words));
@@ -116,7 +116,7 @@ test.each(BREAKS)(
   },
 );
 
-test('a message that falls silent is carried on, and the silent upstream is aborted', async () => {
+test('a message that falls silent is continued, and the silent upstream is aborted', async () => {
   const { a, clock, gateway } = await startWith(stall(...begun('a', 3)), goesOn, 'llamacpp');
   const pending = startCall(`${gateway.url}/v1/messages`, ASKED);
   await pending.received('brown');
@@ -128,7 +128,7 @@ test('a message that falls silent is carried on, and the silent upstream is abor
 });
 
 test.each(['vllm', 'sglang'])(
-  '%s continues a message in its chat completions, as its messages would begin again',
+  'a message is continued by %s as a chat completion, as its Messages API would begin it again',
   async (owner) => {
     const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, owner);
     expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
@@ -138,13 +138,13 @@ test.each(['vllm', 'sglang'])(
   },
 );
 
-test('where nobody is known to go on with a message, it ends in the error event', async () => {
+test('a message that no upstream is known to continue ends in the error event', async () => {
   const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, 'somebody');
   const { before } = endedInError((await ask(gateway.url)).text);
   expect([before, b.calls.length]).toEqual([begun('a', 3).join(''), 0]);
 });
 
-test('at temperature 0 a message is asked for again, and what was sent is dropped', async () => {
+test('a message at temperature 0 is requested again, and what was sent is dropped', async () => {
   const { b, gateway } = await startWith(cut(...begun('a', 3)), sse(...told('b')), 'somebody');
   const { text } = await ask(gateway.url, { temperature: 0 });
   expect(heardMessage(text)).toMatchObject(ONE_WHOLE);
@@ -152,7 +152,7 @@ test('at temperature 0 a message is asked for again, and what was sent is droppe
   expect([path, body['messages']]).toEqual(['/messages', ASKED.messages]);
 });
 
-test('at temperature 0 a message that differs from what was sent ends in the error event', async () => {
+test('a message at temperature 0 that differs from what was sent ends in the error event', async () => {
   const other = told('b', ['The ', 'quick ', 'red ', 'fox.']);
   const { gateway } = await startWith(cut(...begun('a', 3)), sse(...other), 'somebody');
   const { before } = endedInError((await ask(gateway.url, { temperature: 0 })).text);
@@ -167,17 +167,20 @@ const refusesPrefill: Script = (call) =>
 test.each([
   ['lacks the Messages API', lacksMessages],
   ['refuses a begun message', refusesPrefill],
-])('an upstream that %s is asked to go on in a chat completion', async (_why, second) => {
-  const { b, gateway } = await startWith(cut(...begun('a', 3)), second, 'llamacpp');
-  expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
-  expect(b.calls.map(({ path }) => path)).toEqual(['/messages', '/chat/completions']);
-  expect(b.calls.map((call) => lastOf(call)?.content)).toEqual([
-    'The quick brown',
-    'The quick brown',
-  ]);
-});
+])(
+  'an upstream that %s is asked to continue a message as a chat completion',
+  async (_why, second) => {
+    const { b, gateway } = await startWith(cut(...begun('a', 3)), second, 'llamacpp');
+    expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+    expect(b.calls.map(({ path }) => path)).toEqual(['/messages', '/chat/completions']);
+    expect(b.calls.map((call) => lastOf(call)?.content)).toEqual([
+      'The quick brown',
+      'The quick brown',
+    ]);
+  },
+);
 
-test('a message that began as a chat completion is carried on by an upstream that has only messages', async () => {
+test('a message that began as a chat completion is continued by an upstream that speaks only Messages', async () => {
   const chatOnly: Script = cut(...toldInChat('a').slice(0, 4));
   const settings = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'native' };
   const { b, gateway } = await startWith(chatOnly, goesOn, 'llamacpp', settings);
@@ -187,7 +190,7 @@ test('a message that began as a chat completion is carried on by an upstream tha
   expect((await b.call(1)).path).toBe('/messages');
 });
 
-test('after a second cut a third upstream goes on, from all that was sent', async () => {
+test('a third upstream continues after a second cut, from all that was sent', async () => {
   const second: Script = (call) => cut(...told('b', missing(call)).slice(0, 6))(call);
   const { b, c, gateway } = await startHandover(
     [cut(...begun('a', 2)), second, (call) => sse(...toldInChat('c', missing(call)))(call)],
@@ -199,7 +202,7 @@ test('after a second cut a third upstream goes on, from all that was sent', asyn
   expect((await b.call(1)).path).toBe('/messages');
 });
 
-test('an echo of a begun message is dropped, and a message begun again is skipped', async () => {
+test('an echo of a begun message is dropped, and an answer that begins the message again is skipped', async () => {
   const settings = { ...AUTO, HOSTED_B_PREFILL: 'last-message' };
   const echo: Script = (call) =>
     sse(...told('b', [lastOf(call)?.content ?? '', ...missing(call)]))(call);
@@ -210,7 +213,7 @@ test('an echo of a begun message is dropped, and a message begun again is skippe
   expect(endedInError((await ask(gateway.url)).text).before).not.toContain('jumps');
 });
 
-test('the caller’s own beginning of a message is gone on from, too', async () => {
+test('the caller’s own beginning of a message is continued, too', async () => {
   const { b, gateway } = await startWith(
     cut(...begun('a', 2)),
     sse(...told('b', ['fox.'])),
@@ -224,7 +227,7 @@ test('the caller’s own beginning of a message is gone on from, too', async () 
   ]);
 });
 
-describe('a thought before the text', () => {
+describe('reasoning before the text', () => {
   const thought = [
     start('a'),
     opened(0, { type: 'thinking', thinking: '' }),
@@ -244,23 +247,26 @@ describe('a thought before the text', () => {
     ['that has its end', [...thought, ...signed, ...text], whole('s')],
     // llama.cpp ends all blocks at the end.
     ['that has none yet', [...thought, ...text], whole('unsigned')],
-  ])('%s goes along, and the block of the text goes on', async (_law, first, expected) => {
-    const rest = WORDS.slice(2);
-    const second = [start('b'), opened(1, TEXT_BLOCK), ...rest.map((word) => said(1, word))];
-    const { b, gateway } = await startWith(
-      cut(...first),
-      sse(...second, closed(0), closed(1), ...ends()),
-      'llamacpp',
-    );
-    expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
-    expect(lastOf(await b.call(1))?.content).toEqual([
-      { type: 'thinking', thinking: 'a fox', signature: '' },
-      { type: 'text', text: 'The quick' },
-    ]);
-  });
+  ])(
+    'reasoning before the text %s is sent along, and the block of the text continues',
+    async (_name, first, expected) => {
+      const rest = WORDS.slice(2);
+      const second = [start('b'), opened(1, TEXT_BLOCK), ...rest.map((word) => said(1, word))];
+      const { b, gateway } = await startWith(
+        cut(...first),
+        sse(...second, closed(0), closed(1), ...ends()),
+        'llamacpp',
+      );
+      expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
+      expect(lastOf(await b.call(1))?.content).toEqual([
+        { type: 'thinking', thinking: 'a fox', signature: '' },
+        { type: 'text', text: 'The quick' },
+      ]);
+    },
+  );
 });
 
-test('a tool that is called after the cut is a block of its own', async () => {
+test('a tool call after the cut is a block of its own', async () => {
   const call = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
   const second = [
     start('b'),
@@ -283,7 +289,7 @@ test('a tool that is called after the cut is a block of its own', async () => {
   });
 });
 
-test('the usage of a message adds up, by the prompt that its beginning has told', async () => {
+test('the usage of a continued message adds up, by the prompt tokens that its beginning reported', async () => {
   const first = [
     start('a', { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 1 }),
     ...begun('a', 3).slice(1),
@@ -315,14 +321,14 @@ test.each([
     'a citation',
     [opened(0, TEXT_BLOCK), said(0, 'x'), grown(0, { type: 'citations_delta', citation: {} })],
   ],
-])('a message with %s is not carried on', async (_what, events) => {
+])('a message with %s is not continued', async (_what, events) => {
   const first = [start('a'), ...events];
   const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
   expect(endedInError((await ask(gateway.url)).text).before).toBe(first.join(''));
   expect(b.calls).toHaveLength(0);
 });
 
-test('a message that must be JSON is not carried on from its middle', async () => {
+test('a message that must be JSON is not continued from its middle', async () => {
   const format = { type: 'json_schema', schema: {} };
   const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, 'llamacpp');
   endedInError((await ask(gateway.url, { output_config: { format } })).text);

@@ -41,11 +41,11 @@ const CALLED = [
 
 const ROLE = chunkOf('a', { role: 'assistant', content: null });
 
-describe('a thought', () => {
+describe('a stream that breaks off in its reasoning', () => {
   const first = [ROLE, ...thinks('a', 'a fox', ', then')];
   const rest = [...thinks('b', ' a dog'), ...told('b').slice(1)];
 
-  test('is gone on with by llama.cpp, which gets it as it was sent', async () => {
+  test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
     const { b, gateway } = await startWith(cut(...first), sse(...rest), 'llamacpp');
     const { text } = await chatStream(gateway.url, { max_tokens: 50 });
     const { content } = heard(told('b').join(''));
@@ -66,14 +66,14 @@ describe('a thought', () => {
     expect(limit).toBe(46);
   });
 
-  test('is not gone on with by others, who would begin it again', async () => {
+  test('reasoning is not continued by other engines, which would begin it again', async () => {
     const { b, gateway } = await startWith(cut(...first), sse(...rest), 'vllm');
     const { text } = await chatStream(gateway.url);
     expect(brokenOff(text).before).toBe(first.join(''));
     expect(b.calls).toHaveLength(0);
   });
 
-  test('is given again at temperature 0 by anybody, and what was sent of it is dropped', async () => {
+  test('reasoning is given again at temperature 0 by any upstream, and what was sent of it is dropped', async () => {
     const again = [...thinks('b', 'a fo', 'x, then a dog'), ...told('b').slice(1)];
     const { gateway } = await startWith(cut(...first), sse(...again), 'vllm');
     const { text } = await chatStream(gateway.url, { temperature: 0 });
@@ -81,8 +81,8 @@ describe('a thought', () => {
   });
 });
 
-describe('a call of a tool', () => {
-  test('that was begun is not gone on with, and nobody is asked', async () => {
+describe('a stream that breaks off in a tool call', () => {
+  test('a tool call that was begun is not continued, and no upstream is asked', async () => {
     const first = calls('a', '{"place');
     const { b, gateway } = await startWith(cut(...first), sse(...CALLED), 'llamacpp');
     const { text } = await chatStream(gateway.url);
@@ -90,7 +90,7 @@ describe('a call of a tool', () => {
     expect(b.calls).toHaveLength(0);
   });
 
-  test('is given again at temperature 0, and goes on under the id that was sent', async () => {
+  test('a tool call is given again at temperature 0, and goes on under the id that was sent', async () => {
     const { a, b, gateway } = await startWith(undefined, sse(...CALLED), 'somebody');
     for (const sent of [[], ['{'], ['{"place', '": "o'], ['{"place": "over there"}']]) {
       a.script = cut(...calls('a', ...sent));
@@ -104,14 +104,14 @@ describe('a call of a tool', () => {
     }
   });
 
-  test('that differs at temperature 0 ends in the error event', async () => {
+  test('a tool call that differs at temperature 0 ends in the error event', async () => {
     const first = calls('a', '{"thing');
     const { gateway } = await startWith(cut(...first), sse(...CALLED), 'somebody');
     const { text } = await chatStream(gateway.url, { temperature: 0 });
     expect(brokenOff(text).before).toBe(`${first.join('')}: carried on by hosted_b\n\n`);
   });
 
-  test('of a message or a response is one call there, too', async () => {
+  test('a tool call in a message or a response that is given again is one call there, too', async () => {
     const set = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'chat' };
     const { a, b, gateway } = await startWith(undefined, sse(...CALLED), 'somebody', set);
     const ask = async (path: string, body: object) => {
@@ -134,7 +134,7 @@ describe('a call of a tool', () => {
     expect(response).toContain('"arguments":"{\\"place\\": \\"over there\\"}"');
   });
 
-  test('of a message that ends as a chat completion keeps its block', async () => {
+  test('a tool call in a message that ends as a chat completion keeps its block', async () => {
     const typed = (type: string, more: object) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
     const first = [

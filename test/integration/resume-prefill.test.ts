@@ -39,7 +39,7 @@ describe.each([
   ],
   ['prefix', { role: 'assistant', content: ASKED, prefix: true }, {}],
 ])('an upstream whose prefill is %s', (prefill, message, flags) => {
-  test('is asked to continue the text that was sent, and the caller’s words are as they were', async () => {
+  test('an upstream is asked to continue the text that was sent, and the caller’s messages are unchanged', async () => {
     const settings = { HOSTED_B_PREFILL: prefill };
     const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], settings);
     const answer = await chatStream(gateway.url, { temperature: 0.7, max_tokens: 100 });
@@ -72,7 +72,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       ['word by word', WORDS],
       ['in one piece', [TEXT]],
       ['letter by letter', TEXT.split('')],
-    ])('one that begins the answer again, %s, is skipped', async (_law, said) => {
+    ])('an upstream that begins the answer again, %s, is skipped', async (_name, said) => {
       const scripts = [cut(...BEGUN), sse(...told('b', said)), goesOn('c')];
       const { b, c, gateway } = await startHandover(scripts, settings);
       expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
@@ -80,14 +80,14 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('where all begin it again the caller has an answer that visibly ends, never a doubled one', async () => {
+    test('a caller gets an answer that visibly ends, never a doubled one, where all upstreams begin it again', async () => {
       const restart = sse(...told('b'));
       const { gateway } = await startHandover([cut(...BEGUN), restart, restart], settings);
       const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });
 
-    test('one that began it again is not asked to continue again, with temperature 0 it is asked to repeat at once', async () => {
+    test('an upstream that began an answer again is only asked again at temperature 0, to repeat it', async () => {
       const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
       const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
       const asked = async (more: Record<string, unknown>) => {
@@ -113,7 +113,7 @@ test('a deterministic request that an upstream refuses to continue is repeated t
   expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('an upstream that refused to continue with a model is not asked again with that one, until it is another upstream', async () => {
+test('an upstream that refused to continue with a model is not asked so again, until its settings change', async () => {
   const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_BASE_URL: '' };
   const { a, b, gateway } = await startHandover([undefined, rejectsPrefill], unnamed);
   const asksOf = async (model: string) => {
@@ -143,8 +143,8 @@ describe.each<[name: string, refuses: Script, reason: string]>([
   ['answers with an error event', sse('data: {"error":"no"}\n\n'), 'bad_response'],
   ['refuses our key', error(401), 'credentials'],
   ['has spent its quota', error(402), 'quota'],
-])('one that %s', (_law, refuses, reason) => {
-  test('is skipped, and the caller hears nothing of it', async () => {
+])('an upstream that %s', (_name, refuses, reason) => {
+  test('an upstream that fails to continue is skipped unseen by the caller', async () => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
     const answer = await chatStream(gateway.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
@@ -157,7 +157,7 @@ describe.each<[name: string, refuses: Script, reason: string]>([
     ]);
   });
 
-  test('leaves the caller with the break itself where no other upstream continues', async () => {
+  test('an upstream that fails to continue leaves the caller with the break where no other one continues', async () => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, refuses]);
     const answer = await chatStream(gateway.url);
     expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
@@ -168,7 +168,7 @@ describe.each<[name: string, refuses: Script, reason: string]>([
   });
 });
 
-test('one that rejects a prefill counts for nothing in its circuit, the one that broke off as a failure', async () => {
+test('an upstream that rejects a prefill has no failure in its circuit, and the one that broke off has one', async () => {
   const { gateway } = await startHandover([cut(...BEGUN), rejectsPrefill, goesOn('c')]);
   await chatStream(gateway.url);
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
@@ -176,7 +176,7 @@ test('one that rejects a prefill counts for nothing in its circuit, the one that
   expect(await counted(gateway, 'hosted_c')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('one that says nothing is skipped when its time is up, and hung up on', async () => {
+test('an upstream that is silent when asked to continue is skipped when its time is up, and aborted', async () => {
   const { b, clock, gateway } = await startHandover([cut(...BEGUN), hang, goesOn('c')]);
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
   const call = await b.call(1);
@@ -185,13 +185,13 @@ test('one that says nothing is skipped when its time is up, and hung up on', asy
   await call.gone;
 });
 
-test('one that answers with JSON instead of events ends the same stream', async () => {
+test('an upstream that continues with JSON in place of events ends the same stream', async () => {
   const whole: Script = (call) => json(200, completion(missing(call).join('')))(call);
   const { gateway } = await startHandover([cut(...BEGUN), whole]);
   expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('one that cannot continue is not called', async () => {
+test('an upstream that cannot continue is not called', async () => {
   const { b, c, gateway } = await startHandover([cut(...BEGUN), goesOn('b'), goesOn('c')], {
     HOSTED_B_PREFILL: 'none',
   });

@@ -20,8 +20,8 @@ test.each([
   ['temperature 0', { temperature: 0 }],
   ['a seed', { seed: 7 }],
 ])(
-  'a request with %s is sent again unchanged, and only what is new reaches the caller',
-  async (_law, more) => {
+  'a request with %s is sent again, as it was, and only what is new is passed on',
+  async (_name, more) => {
     const { a, b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
     const answer = await chatStream(gateway.url, more);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
@@ -30,14 +30,14 @@ test.each([
   },
 );
 
-test('another request is not asked again: the next answer might be any other', async () => {
+test('a request that is not deterministic is not sent again, as the next answer might be any other', async () => {
   const { b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
   const answer = await chatStream(gateway.url, { temperature: 0.1 });
   expect(brokenOff(answer.text).before).toBe(BEGUN.join(''));
   expect(b.calls).toHaveLength(0);
 });
 
-test('wherever the first breaks off and however the second is cut up, nothing comes twice or not at all', async () => {
+test('an answer given again reaches the caller whole and once, wherever the first breaks off', async () => {
   const { a, b, gateway } = await startAnew();
   for (let words = 1; words <= WORDS.length; words += 1) {
     a.script = cut(...begun('a', words));
@@ -49,7 +49,7 @@ test('wherever the first breaks off and however the second is cut up, nothing co
   }
 });
 
-test('what is new reaches the caller as it comes', async () => {
+test('what is new in an answer given again reaches the caller as it comes', async () => {
   const { b, gateway } = await startAnew(cut(...BEGUN), stall(...begun('b', 4)));
   const pending = startChat(gateway.url, { ...HELLO, ...SAME, stream: true });
   const { res } = await b.call(1);
@@ -65,8 +65,8 @@ describe.each<[name: string, second: readonly string[]]>([
   ['from its first word', ['A ', 'slow ', 'brown ', 'fox ', 'sleeps.']],
   ['in the last letter of what was sent', ['The ', 'quick ', 'brown ', 'fob ', 'ticks.']],
   ['by ending before what was sent does', ['The ', 'quick ']],
-])('an answer that differs %s', (_law, words) => {
-  test('ends the stream with the error event, and nothing of it is sent', async () => {
+])('an answer given again that differs %s', (_name, words) => {
+  test('an answer given again that differs ends the stream with the error event, and nothing of it is sent', async () => {
     const { c, gateway } = await startAnew(cut(...BEGUN), sse(...told('b', words)));
     const { text } = await chatStream(gateway.url, SAME);
     const { before, code } = brokenOff(text);
@@ -76,7 +76,7 @@ describe.each<[name: string, second: readonly string[]]>([
     expect(c.calls).toHaveLength(0);
   });
 
-  test('is hung up on, and no fault in its circuit', async () => {
+  test('an upstream whose answer given again differs is aborted, and its circuit does not count that', async () => {
     const second = stall(...told('b', words).slice(0, -1));
     const { b, gateway } = await startAnew(cut(...BEGUN), second);
     await chatStream(gateway.url, SAME);
@@ -90,13 +90,13 @@ describe.each<[name: string, second: readonly string[]]>([
   });
 });
 
-test('one that breaks off while it repeats is followed by the next', async () => {
+test('an upstream that breaks off while it repeats is followed by the next', async () => {
   const { gateway } = await startAnew(cut(...BEGUN), cut(...begun('b', 2)), sse(...told('c')));
   const { text } = await chatStream(gateway.url, SAME);
   expect(heard(text)).toMatchObject(ONE_WHOLE);
 });
 
-test('one that breaks off past what was sent is compared with all that the caller has', async () => {
+test('a third answer is compared with all that the caller has from the first two', async () => {
   const { gateway } = await startAnew(
     cut(...BEGUN),
     cut(...begun('b', 6)),
@@ -106,7 +106,7 @@ test('one that breaks off past what was sent is compared with all that the calle
   expect(heard(brokenOff(text).before).content).toBe(WORDS.slice(0, 6).join(''));
 });
 
-test('one that falls silent while it repeats is hung up on when its silence is too long', async () => {
+test('an upstream that falls silent while it repeats is aborted when its silence is too long', async () => {
   const { b, clock, gateway } = await startAnew(
     cut(...BEGUN),
     stall(...begun('b', 2)),
@@ -122,12 +122,12 @@ test('one that falls silent while it repeats is hung up on when its silence is t
   ).gone;
 });
 
-test('an answer repeated as JSON continues in the same stream', async () => {
+test('an answer given again as JSON goes on in the same stream', async () => {
   const { gateway } = await startAnew(cut(...BEGUN), json(200, completion(TEXT)));
   expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('usage of an answer given again is that of the whole answer', async () => {
+test('the usage of an answer given again is that of the whole answer', async () => {
   const usage = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 };
   const last = chunkOf('b', {}, 'stop', { usage });
   const { gateway } = await startAnew(cut(...BEGUN), sse(...begun('b', 9), last));
@@ -140,7 +140,7 @@ test('usage of an answer given again is that of the whole answer', async () => {
 
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
 
-test('reasoning that was sent before the text is compared and not sent twice', async () => {
+test('reasoning before the text of an answer given again is compared and not sent twice', async () => {
   const { gateway } = await startAnew(
     cut(THOUGHT, ...BEGUN),
     sse(
@@ -153,7 +153,7 @@ test('reasoning that was sent before the text is compared and not sent twice', a
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then' });
 });
 
-test('other reasoning is another answer', async () => {
+test('an answer given again with other reasoning is another answer', async () => {
   const { gateway } = await startAnew(
     cut(THOUGHT, ...BEGUN),
     sse(chunkOf('b', { reasoning_content: 'a dog, then' }), ...told('b')),

@@ -41,13 +41,13 @@ const BREAKS: readonly [name: string, (sent: readonly string[], next: string) =>
   ['a cut inside an event', (sent, next) => cut(...sent, next.slice(0, 30))],
   ['a clean end', (sent) => sse(...sent)],
   ['a clean end inside an event', (sent, next) => sse(...sent, next.slice(0, 30))],
-  ['an error in the band', (sent, next) => sse(...sent, ERROR, next)],
+  ['an error among the events', (sent, next) => sse(...sent, ERROR, next)],
   ['an error in one piece with text', (sent) => sse(sent.join('') + ERROR)],
   ['an event named error', (sent) => sse(...sent, 'event: error\ndata: {"message":"no"}\n\n')],
 ];
 
-describe.each(BREAKS)('%s', (_law, breaking) => {
-  test('after any event of the text is unseen: another upstream continues from there', async () => {
+describe.each(BREAKS)('%s', (_name, breaking) => {
+  test('a stream that breaks off after any event of its text is continued unseen by another upstream', async () => {
     const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words), told('a')[1 + words] ?? '');
@@ -60,7 +60,7 @@ describe.each(BREAKS)('%s', (_law, breaking) => {
   });
 });
 
-test('silence is unseen too: another upstream continues, and the silent one is aborted', async () => {
+test('a stream that falls silent is continued unseen by another upstream, and the silent call is aborted', async () => {
   const { a, clock, gateway } = await startHandover([stall(...begun('a', 3)), goesOn('b')]);
   const pending = startChat(gateway.url, STREAM);
   await pending.received('brown');
@@ -71,7 +71,7 @@ test('silence is unseen too: another upstream continues, and the silent one is a
   ).gone;
 });
 
-test('wherever in its bytes a stream is cut, the caller has the whole answer', async () => {
+test('a stream that is cut at any of its bytes gives the caller the whole answer', async () => {
   const bytes = Buffer.from(told('a').join(''));
   const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
   const lastWords = Buffer.byteLength(begun('a', WORDS.length - 2).join(''));
@@ -84,7 +84,7 @@ test('wherever in its bytes a stream is cut, the caller has the whole answer', a
   expect(b.calls).toHaveLength(finish - lastWords);
 });
 
-test('after a second cut a third upstream resumes, from all that was sent', async () => {
+test('a third upstream continues after a second cut, from all that was sent', async () => {
   const secondBreaks: Script = (call) => cut(...told('b', missing(call)).slice(0, 4))(call);
   const { c, gateway } = await startHandover([cut(...begun('a', 2)), secondBreaks, goesOn('c')]);
   const answer = await chatStream(gateway.url);
@@ -96,7 +96,7 @@ test('after a second cut a third upstream resumes, from all that was sent', asyn
   expect(askedOf(await c.call(1))).toBe('The quick brown fox');
 });
 
-test('one that breaks off before it says anything new is skipped', async () => {
+test('an upstream that breaks off before any new content is skipped', async () => {
   const { gateway } = await startHandover([
     cut(...begun('a', 2)),
     cut(told('b')[0] ?? ''),
@@ -123,7 +123,7 @@ test('each event reaches the caller before the next is sent, on both sides of a 
   expect(heard((await pending.answer).text)).toMatchObject({ finishes: ['stop'], dones: 1 });
 });
 
-test('what the new one sends alongside the text goes along: comments, and its usage once', async () => {
+test('comments of a continuation are passed on, and its usage once', async () => {
   const usage = { prompt_tokens: 9, completion_tokens: 6, total_tokens: 15 };
   const last = { id: 'b', object: 'chat.completion.chunk', choices: [], usage };
   const second: Script = (call) => {

@@ -68,7 +68,7 @@ const PICTURE = {
   ],
 };
 
-test('a name that the engine does not have goes to the model that it has loaded', async () => {
+test('a model name that the engine does not have goes to the model that it has loaded', async () => {
   const { url, engine } = await started([NOMIC, GEMMA, QWEN], [NOMIC.name, QWEN.name]);
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url);
@@ -77,14 +77,14 @@ test('a name that the engine does not have goes to the model that it has loaded'
   expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
 });
 
-test('a name that the engine has goes there as it is, loaded or not', async () => {
+test('a model name that the engine has goes there as it is, loaded or not', async () => {
   const { url, engine } = await started([NOMIC, GEMMA, QWEN], [QWEN.name]);
   await chat(url, { ...HELLO, model: GEMMA.name });
   await chat(url, { ...HELLO, model: 'nomic-embed-text' });
   expect(modelsAt(engine)).toEqual([GEMMA.name, 'nomic-embed-text']);
 });
 
-test('with nothing loaded it goes to the model that answered last, and the first time to one that runs', async () => {
+test('a model name goes to the model that answered last where none is loaded, and first to one that runs', async () => {
   const { url, engine } = await started([CLOUD, NOMIC, QWEN, GEMMA], []);
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url, { ...HELLO, model: GEMMA.name });
@@ -97,7 +97,7 @@ test('with nothing loaded it goes to the model that answered last, and the first
   expect(modelsAt(engine).slice(0, 2)).toEqual([QWEN.name, GEMMA.name]);
 });
 
-test('a picture goes to a model that takes pictures', async () => {
+test('a request with an image goes to a model that takes images', async () => {
   const { url, engine } = await started([NOMIC, QWEN, GEMMA], [QWEN.name]);
   await chat(url, { ...PICTURE, model: 'gpt-4o' });
   expect(modelsAt(engine)).toEqual([GEMMA.name]);
@@ -105,7 +105,7 @@ test('a picture goes to a model that takes pictures', async () => {
 
 describe('an engine that has only embedders and rerankers', () => {
   test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
-    'gets no chat that does not name one',
+    'an engine that has only embedders and rerankers gets no chat that does not name one',
     async (models) => {
       const { url, engine } = await started(models, [NOMIC.name]);
       expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({
@@ -116,7 +116,7 @@ describe('an engine that has only embedders and rerankers', () => {
     },
   );
 
-  test('still gets embeddings', async () => {
+  test('an engine that has only embedders and rerankers still gets embeddings', async () => {
     const { url, engine } = await started([NOMIC, RERANKER], []);
     await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
     expect(modelsAt(engine)).toEqual([NOMIC.name]);
@@ -128,7 +128,7 @@ describe('an alias with a star', () => {
     MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
   };
 
-  test('stands for each name that it fits: exact names first, then the longest', async () => {
+  test('an alias with a star stands for each name that it matches: exact names first, then the longest', async () => {
     const { url, engine, hosted } = await started([NOMIC, GEMMA, QWEN], [QWEN.name], ALIASES);
     for (const model of ['claude-haiku-4-5-20251001', 'claude-opus-4-6', 'claude-x', 'gpt-4o'])
       await chat(url, { ...HELLO, model });
@@ -136,7 +136,7 @@ describe('an alias with a star', () => {
     expect(modelsAt(hosted)).toEqual(['mini']);
   });
 
-  test('takes no name that the engine itself has', async () => {
+  test('an alias with a star takes no name that the engine itself has', async () => {
     const gpt = { ...QWEN, name: 'gpt-oss:20b' };
     const { url, engine } = await started([gpt, GEMMA], [gpt.name], ALIASES);
     await chat(url, { ...HELLO, model: 'gpt-oss:20b' });

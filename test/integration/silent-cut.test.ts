@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import type { Log } from '../../main/platform/log.ts';
@@ -44,62 +44,60 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
   return { ...gateway, local, hosted, logged, rows };
 }
 
-describe('an engine that cuts prompts', () => {
-  test('is caught within two requests, and asked for no third that it would cut', async () => {
-    const { url, local, logged, rows } = await started();
-    expect(await chat(url, long(9000))).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(rows()[0]?.attempts[0]).toMatchObject({ reason: null, cutAtTokens: 4096 });
-    expect(await chat(url, long(11_000))).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=truncated',
-    });
-    expect(rows()[0]?.attempts[0]).toMatchObject({ reason: 'truncated', cutAtTokens: 4096 });
-    expect(await chat(url, long(9000))).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=context_length',
-    });
-    expect(local.calls).toHaveLength(2);
-    const model = await fetch(`${url}/v1/models/qwen3:4b`);
-    expect(await model.json()).toMatchObject({ context_length: 4096 });
-    expect(logged.filter(({ event }) => event === 'prompt_cut')).toHaveLength(2);
+test('an engine that cuts prompts is found out within two requests, and gets no third that it would cut', async () => {
+  const { url, local, logged, rows } = await started();
+  expect(await chat(url, long(9000))).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(rows()[0]?.attempts[0]).toMatchObject({ reason: null, cutAtTokens: 4096 });
+  expect(await chat(url, long(11_000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=truncated',
   });
+  expect(rows()[0]?.attempts[0]).toMatchObject({ reason: 'truncated', cutAtTokens: 4096 });
+  expect(await chat(url, long(9000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=context_length',
+  });
+  expect(local.calls).toHaveLength(2);
+  const model = await fetch(`${url}/v1/models/qwen3:4b`);
+  expect(await model.json()).toMatchObject({ context_length: 4096 });
+  expect(logged.filter(({ event }) => event === 'prompt_cut')).toHaveLength(2);
+});
 
-  test('still answers what fits', async () => {
-    const { url, local } = await started();
-    await chat(url, long(9000));
-    await chat(url, long(9000));
-    local.script = answers('short');
-    expect(await chat(url, HELLO)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(await chat(url, long(2000))).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
+test('an engine that cuts prompts still answers what fits its window', async () => {
+  const { url, local } = await started();
+  await chat(url, long(9000));
+  await chat(url, long(9000));
+  local.script = answers('short');
+  expect(await chat(url, HELLO)).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(await chat(url, long(2000))).toMatchObject({ upstream: 'local', reason: 'none' });
+});
 
-  test('keeps no circuit from closing: others are served by it', async () => {
-    const { url, host } = await started();
-    for (let n = 0; n < 8; n += 1) await chat(url, long(9000 + n));
-    const { circuits } = host.snapshot().status;
-    expect(circuits['local']).toMatchObject({ open: false });
-  });
+test('an engine that cuts prompts has its circuit closed, as it serves other requests', async () => {
+  const { url, host } = await started();
+  for (let n = 0; n < 8; n += 1) await chat(url, long(9000 + n));
+  const { circuits } = host.snapshot().status;
+  expect(circuits['local']).toMatchObject({ open: false });
+});
 
-  test('is caught in streams as well, of which the rest is sent', async () => {
-    const { url, local, rows } = await started();
-    const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
-    local.script = sse(chunk({ content: 'hi' }), STOP, told, DONE);
-    expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
-    expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
-    await expect.poll(() => rows()[0]?.attempts[0]?.cutAtTokens).toBe(4096);
-    expect(await chatStream(url, long(9000))).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=context_length',
-    });
+test('an engine that cuts prompts is found out in streams as well, and the rest of the stream is sent', async () => {
+  const { url, local, rows } = await started();
+  const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+  local.script = sse(chunk({ content: 'hi' }), STOP, told, DONE);
+  expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
+  expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
+  await expect.poll(() => rows()[0]?.attempts[0]?.cutAtTokens).toBe(4096);
+  expect(await chatStream(url, long(9000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=context_length',
   });
+});
 
-  test('gives its callers an error that clients shorten their conversation by, where nobody else is', async () => {
-    const { url } = await started({ HOSTED_A_BASE_URL: '', HOSTED_A_MODEL: '' });
-    expect((await chat(url, long(9000))).status).toBe(200);
-    for (let n = 0; n < 2; n += 1) {
-      const { status, text } = await chat(url, long(9000));
-      expect(status).toBe(400);
-      expect(JSON.parse(text)).toMatchObject({ error: { code: 'context_length_exceeded' } });
-    }
-  });
+test('an engine that cuts prompts, with no other upstream, gives an error by which clients shorten the prompt', async () => {
+  const { url } = await started({ HOSTED_A_BASE_URL: '', HOSTED_A_MODEL: '' });
+  expect((await chat(url, long(9000))).status).toBe(200);
+  for (let n = 0; n < 2; n += 1) {
+    const { status, text } = await chat(url, long(9000));
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'context_length_exceeded' } });
+  }
 });

@@ -19,7 +19,7 @@ function wake({ host }: TestGateway): void {
   power.emit('resume');
 }
 
-test('a connection that was idle over a sleep is closed and not used again, and a running request goes on', async () => {
+test('a connection that was idle during a sleep is closed and not used again, and a running request goes on', async () => {
   const up = await startUpstream(hang, answers('well'));
   const gateway = await startGateway(at({ hosted_a: up.url }));
   const running = startChat(gateway.url);
@@ -36,7 +36,7 @@ test('a connection that was idle over a sleep is closed and not used again, and 
   expect(await running.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
-test('an open circuit is checked as soon as the computer has woken, and never by a completion', async () => {
+test('an open circuit is checked as soon as the computer wakes, and never by a completion', async () => {
   const clock = createManualClock();
   const [up, other] = [await startUpstream(error(503)), await startUpstream(answers('other'))];
   const urls = at({ hosted_a: up.url, hosted_c: other.url });

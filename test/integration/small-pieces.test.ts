@@ -101,7 +101,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
     () => ofReader(createSniffingReader({ json: createErrorReader, events: createErrorReader })),
   ],
   [
-    'what is parked',
+    'a parked answer',
     () => {
       const exchange = exchangeOf(nobody);
       const held = [bufferEvents(exchange), exchange];
@@ -193,7 +193,7 @@ test.each(KEEPERS)(
   },
 );
 
-test('bodies that announce 32 MiB take the memory of what has come of them', async () => {
+test('bodies that announce 32 MiB take the memory of the bytes that have come', async () => {
   const before = await memoryBytes();
   const keepers = Array.from({ length: 50 }, () =>
     requested((req) => {

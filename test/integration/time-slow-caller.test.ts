@@ -68,7 +68,7 @@ async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
   return { clock, gateway, caller, call, blockedAt, grownBytes: bufferBytes() - before };
 }
 
-test('a caller that does not read stops the upstream, fills no memory, and is not timed out', async () => {
+test('a caller that does not read stops the upstream, fills no memory, and does not time out', async () => {
   const flooding = flood(({ res }) => void res.end(STOP + DONE));
   const { sent } = flooding;
   const { clock, gateway, caller, blockedAt, grownBytes } = await startFlooded(flooding);
@@ -87,7 +87,7 @@ test('a caller that does not read stops the upstream, fills no memory, and is no
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('once the caller reads again, silence of the upstream counts again from there', async () => {
+test('a silence of the upstream counts from where the caller reads again', async () => {
   const { clock, gateway, caller, call } = await startFlooded(
     flood(({ res }) => void res.write(chunk({ content: 'the last word' }))),
   );
@@ -102,7 +102,7 @@ test('once the caller reads again, silence of the upstream counts again from the
   await call.gone;
 });
 
-test('a caller that reads nothing for ten minutes loses its upstream call, which is nobody’s failure', async () => {
+test('a caller that reads nothing for ten minutes loses its upstream call, which counts as no failure', async () => {
   const { clock, gateway, call } = await startFlooded(flood(() => {}));
   clock.advance(590_000);
   await turns(gateway);
@@ -112,7 +112,7 @@ test('a caller that reads nothing for ten minutes loses its upstream call, which
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
 });
 
-test('a caller that does not read a translated answer stops the upstream too, and takes it along', async () => {
+test('a caller that does not read a translated answer stops the upstream too, and aborts it when it leaves', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
   const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);

@@ -67,22 +67,25 @@ describe.each([
   ['a plain answer', PLAIN, {}],
   ['a plain answer, asked for whole', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
 ])('for a caller of %s', (_caller, body, settings) => {
-  test.each(NO_CONTENT)('%s within the timeout is a timeout', async (_law, script) => {
-    const { a, b, clock, gateway } = await startPair(script, settings);
-    const pending = startChat(gateway.url, body);
-    const call = await a.call(1);
-    await turns(gateway);
-    clock.advance(7999);
-    await turns(gateway);
-    expect(b.calls).toHaveLength(0);
-    clock.advance(1);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
-    await call.gone;
-  });
+  test.each(NO_CONTENT)(
+    'an upstream that sends %s within the timeout is a timeout',
+    async (_name, script) => {
+      const { a, b, clock, gateway } = await startPair(script, settings);
+      const pending = startChat(gateway.url, body);
+      const call = await a.call(1);
+      await turns(gateway);
+      clock.advance(7999);
+      await turns(gateway);
+      expect(b.calls).toHaveLength(0);
+      clock.advance(1);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+      await call.gone;
+    },
+  );
 });
 
-test('as the last word a timeout is a 504', async () => {
+test('a timeout is a 504 as the final answer', async () => {
   const { a, b, clock, gateway } = await startPair(hang, { HOSTED_B_TIMEOUT_MS: '1000' });
   b.script = hang;
   const pending = startChat(gateway.url, STREAM);
@@ -103,7 +106,7 @@ describe.each([
   ['a stream', STREAM],
   ['a plain answer', PLAIN],
 ])('once %s has its first content', (_caller, body) => {
-  test('it may take any time, as long as it is never silent for the idle limit', async () => {
+  test('an answer may take any time after its first content, as long as it is never silent for the idle limit', async () => {
     const { a, b, clock, gateway } = await startPair(stall(ROLE));
     const pending = startChat(gateway.url, body);
     const { res } = await a.call(1);
@@ -119,7 +122,7 @@ describe.each([
     expect(b.calls).toHaveLength(0);
   });
 
-  test('first content in the last millisecond is in time', async () => {
+  test('a first content in the last millisecond of the timeout is in time', async () => {
     const { a, b, clock, gateway } = await startPair(stall(ROLE));
     const pending = startChat(gateway.url, body);
     const { res } = await a.call(1);
@@ -137,7 +140,7 @@ describe.each([
 test.each([
   ['a stream', STREAM, '"code":"upstream_timeout"'],
   ['an answer that is being assembled', PLAIN, 'from b'],
-])('%s of which only comments come is silent', async (_what, body, end) => {
+])('%s that sends only comments is silent', async (_what, body, end) => {
   const { a, clock, gateway } = await startPair(stall(A), { RESUME: 'off' });
   const pending = startChat(gateway.url, body);
   const { res, gone } = await a.call(1);
@@ -152,7 +155,7 @@ test.each([
   expect((await pending.answer).text).toContain(end);
 });
 
-test('part of an event is no silence', async () => {
+test('an upstream that sends part of an event is not silent', async () => {
   const { a, clock, gateway } = await startPair(stall(A));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"a"');
@@ -165,7 +168,7 @@ test('part of an event is no silence', async () => {
   expect((await pending.answer).text).toBe(A + STOP + DONE);
 });
 
-test('a whole answer is bounded by the timeout in all, however busily it comes', async () => {
+test('a whole answer is limited by the timeout in all, however steadily it comes', async () => {
   const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
   const pending = startChat(gateway.url, PLAIN);
   const { res } = await a.call(1);
@@ -179,7 +182,7 @@ test('a whole answer is bounded by the timeout in all, however busily it comes',
 });
 
 describe('the same-upstream retry', () => {
-  test('has only what the first try left of the timeout', async () => {
+  test('a same-upstream retry has only what the first try left of the timeout', async () => {
     const { a, b, clock, gateway } = await startPair(hang);
     const pending = startChat(gateway.url, STREAM);
     void error(500)(await a.call(1));
@@ -197,7 +200,7 @@ describe('the same-upstream retry', () => {
     });
   });
 
-  test('is not begun when its pause would outlast the timeout', async () => {
+  test('a same-upstream retry does not begin when its pause would outlast the timeout', async () => {
     const { a, clock, gateway } = await startPair(hang);
     const pending = startChat(gateway.url, STREAM);
     const call = await a.call(1);
@@ -231,7 +234,7 @@ test('a stream whose end comes with its last event leaves no timer behind', asyn
   await expect.poll(() => clock.pending()).toBe(0);
 });
 
-test('the last content of an attempt is that of its events: a comment behind it is none', async () => {
+test('the last content of an attempt is that of its events, and not a comment after them', async () => {
   const { up, clock, url, host } = await startScene({ hosted_a: stall(ROLE, A) });
   const pending = startChat(url, STREAM);
   await pending.received('"a"');

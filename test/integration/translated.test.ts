@@ -41,7 +41,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     const native = path.replace('/v1', '');
 
     test.each([404, 405, 501])(
-      'are asked of an upstream at once that answers %i to the endpoint itself, which is no failure',
+      'a translated request is sent at once, without a failure, to an upstream that answers %i to the endpoint',
       async (status) => {
         const a = await startUpstream(chatOnly(status));
         const clock = createManualClock();
@@ -57,7 +57,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       },
     );
 
-    test('are not asked of an upstream that is set to native', async () => {
+    test('a request is not translated for an upstream that is set to native', async () => {
       const a = await startUpstream(chatOnly(404));
       const gateway = await startGateway({
         ...at({ hosted_a: a.url }),
@@ -67,7 +67,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
     });
 
-    test('are asked of a machine that lacks the endpoint, with the caller’s key', async () => {
+    test('a translated request goes to a machine that lacks the endpoint, with the caller’s key', async () => {
       const engine = await startUpstream(chatOnly(404));
       const gateway = await startGateway(at({ local: engine.url }));
       const key = { authorization: 'Bearer of-the-caller' };
@@ -82,7 +82,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     /** Changes the answer, and has no counterpart. */
     const untold = path.endsWith('/messages') ? 'container' : 'conversation';
 
-    test('that chat completions cannot express go to the next upstream that speaks the protocol', async () => {
+    test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
       const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
       const a = await startUpstream(chatOnly(404));
       const b = await startUpstream(json(200, whole));
@@ -96,7 +96,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(b.calls[0]?.json[untold]).toBe('x');
     });
 
-    test('that nobody can serve are a 400 that names the field', async () => {
+    test('a request that no upstream can serve gets a 400 that names the field', async () => {
       const a = await startUpstream(chatOnly(404));
       const gateway = await startGateway(at({ hosted_a: a.url }));
       for (let n = 0; n < 2; n += 1) {
@@ -107,7 +107,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(pathsOf(a.calls)).toEqual([native]);
     });
 
-    test('that are resumed after a cut are one answer in one stream', async () => {
+    test('a translated answer that is continued after a cut is one answer in one stream', async () => {
       const ask = (url: string) => startCall(url + path, { ...body, stream: true }).answer;
       const whole = await startHandover([chatOnly(404, sse(...told('a')))]);
       const expected = comparable((await ask(whole.gateway.url)).text);
@@ -131,7 +131,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       }
     });
 
-    test('that end without a finish reason, or with one of a crash, end in the protocol’s own error', async () => {
+    test('a translated answer without a finish reason, or with that of a crash, ends in the protocol’s own error', async () => {
       const ends = [
         { last: [DONE], code: 'upstream_bad_response' },
         { last: [chunk({}, 'error'), DONE], code: 'upstream_error' },
@@ -144,7 +144,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       }
     });
 
-    test('of an engine that does not stream are told as a stream all the same', async () => {
+    test('a translated answer of an engine that does not stream is still a stream', async () => {
       const { gateway } = await startTranslating(json(200, completion('whole')));
       const answer = await startCall(gateway.url + path, { ...body, stream: true }).answer;
       expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
@@ -152,7 +152,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(answer.text).toContain('whole');
     });
 
-    test('keep their connection with the comments of the upstream', async () => {
+    test('a translated stream passes on the comments of the upstream, which keep the connection', async () => {
       const { gateway } = await startTranslating(
         sse(ROLE, chunk({ content: 'a' }), ': still here\n\n', chunk({ content: 'b' }), STOP, DONE),
       );
@@ -160,7 +160,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(text).toContain(': still here\n\n');
     });
 
-    test('are translated however long they are', async () => {
+    test('a translated answer is translated however long it is', async () => {
       const { a, settings, gateway } = await startTranslating(answers('hi'));
       const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
       const answer = await startCall(gateway.url + path, long).answer;
@@ -173,7 +173,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     });
 
-    test('never spend where only local may be called', async () => {
+    test('a translated request is never paid for where only local may be called', async () => {
       const paid = await startUpstream(answers('hi'));
       const own = await startUpstream(chatOnly(404));
       const gateway = await startGateway(at({ local: own.url, hosted_a: paid.url }));
@@ -184,7 +184,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
   },
 );
 
-test('a request that the protocol itself does not allow is a 400, and nobody is asked', async () => {
+test('a request that the protocol itself does not allow gets a 400, and no upstream is called', async () => {
   const { a, gateway } = await startTranslating(answers('hi'));
   const messages = [{ role: 'user', content: 'hi' }];
   const answer = await startCall(`${gateway.url}/v1/messages`, { model: 'm', messages }).answer;
@@ -259,7 +259,7 @@ test.each([
   },
 );
 
-test('llama.cpp is asked for responses as chat completions and for messages as they are', async () => {
+test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
   const engine = await startUpstream(answers('hi'));
   engine.answerGet = ({ res }) => {
@@ -279,7 +279,7 @@ test('llama.cpp is asked for responses as chat completions and for messages as t
   ]);
 });
 
-test('each machine of the pool is asked as it needs, and one that lacks the endpoint is no failure', async () => {
+test('each machine of the local pool gets the form that it needs, and one without the endpoint has no failure', async () => {
   const [RESPONSES] = TRANSLATED_PROTOCOLS;
   const machine = await startMachine(chatOnly(404));
   const { url, ...tier } = await startTier([machine]);

@@ -70,9 +70,9 @@ async function answerAfterLooks(
 const isRunning = ({ host }: Pair) =>
   host.snapshot().requests.some(({ state }) => state === 'running');
 
-describe('a fixed engine that has stopped, its port open', () => {
+describe('an unresponsive engine whose port is open', () => {
   test.each(['own', 'off'])(
-    'is given up after two looks without an answer (HEDGE=%s)',
+    'an unresponsive engine is given up after two health checks without an answer (HEDGE=%s)',
     async (hedge) => {
       const scene = await startWedged('llamacpp', { HEDGE: hedge });
       const { pending, call } = await askLocal(scene);
@@ -93,7 +93,7 @@ describe('a fixed engine that has stopped, its port open', () => {
     },
   );
 
-  test('keeps later calls for one look, and gets none once its circuit is open', async () => {
+  test('an unresponsive engine keeps later calls for one health check, and gets none once its circuit is open', async () => {
     const scene = await startWedged('vllm');
     const keptMs: number[] = [];
     for (const n of [1, 2, 3]) {
@@ -109,7 +109,7 @@ describe('a fixed engine that has stopped, its port open', () => {
     expect((await scene.status()).circuits['local']?.open).toBe(true);
   });
 
-  test('is given up, too, if it shows its list to nobody without a key', async () => {
+  test('an unresponsive engine whose list of models takes a key is given up, too', async () => {
     const scene = await startScene({ local: hang, hosted_a: answers('paid') });
     const { local } = scene.up;
     const lists = () => local.gets.filter(({ path }) => path === '/v1/models').length;
@@ -126,15 +126,15 @@ describe('a fixed engine that has stopped, its port open', () => {
     expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
   });
 
-  test('is given up for an answer that comes as a whole, too', async () => {
+  test('an unresponsive engine is given up for an answer that comes whole, too', async () => {
     const scene = await startWedged('library');
     const asked = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
     expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
   });
 });
 
-describe('an engine keeps its whole timeout', () => {
-  test('if it answers looks, however slow it is', async () => {
+describe('engines that keep their whole timeout', () => {
+  test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {
     const scene = await startWedged('llamacpp');
     scene.up.local.answerGet = well;
     const { pending, call } = await askLocal(scene);
@@ -148,7 +148,7 @@ describe('an engine keeps its whole timeout', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('if it answers every second look', async () => {
+  test('an engine that answers every second health check keeps its whole timeout', async () => {
     const scene = await startWedged('llamacpp');
     const { pending, call } = await askLocal(scene);
     await untilLook(scene, LOOK_AFTER_MS, 1);
@@ -164,19 +164,22 @@ describe('an engine keeps its whole timeout', () => {
   });
 
   test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
-    ['if it is not known to answer beside its work', 'mlx', {}, {}],
+    ['if it is not known to answer checks while it works', 'mlx', {}, {}],
     ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
-  ])('and is never looked at %s', async (_says, ownedBy, settings, headers) => {
-    const scene = await startWedged(ownedBy, settings);
-    const { pending } = await askLocal(scene, STREAM, headers);
-    for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
-    expect(looksAt(scene)).toEqual([]);
-    expect(isRunning(scene)).toBe(true);
-    scene.clock.advance(1000);
-    expect(await pending.answer).toMatchObject(NO_ANSWER);
-  });
+  ])(
+    'an engine keeps its whole timeout and gets no health check %s',
+    async (_says, ownedBy, settings, headers) => {
+      const scene = await startWedged(ownedBy, settings);
+      const { pending } = await askLocal(scene, STREAM, headers);
+      for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
+      expect(looksAt(scene)).toEqual([]);
+      expect(isRunning(scene)).toBe(true);
+      scene.clock.advance(1000);
+      expect(await pending.answer).toMatchObject(NO_ANSWER);
+    },
+  );
 
-  test('where nobody else may be asked', async () => {
+  test('an engine keeps its whole timeout where no other upstream may be called', async () => {
     const scene = await startWedged('llamacpp');
     const { pending } = await askLocal(scene, STREAM, { 'x-gateway-force-zero': '1' });
     await untilLook(scene, LOOK_AFTER_MS, 1);
@@ -189,7 +192,7 @@ describe('an engine keeps its whole timeout', () => {
     expect(await pending.answer).toMatchObject({ status: 504 });
   });
 
-  test('while another call of it has content', async () => {
+  test('an engine keeps its whole timeout while another call to it has content', async () => {
     const scene = await startWedged('vllm');
     const first = await askLocal(scene);
     first.call.res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -209,18 +212,21 @@ describe('an engine keeps its whole timeout', () => {
     ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', false, 0],
     ['llamacpp, if it answered with as many before', 'llamacpp', true, 3],
     ['vllm', 'vllm', false, 3],
-  ])('with three silent calls: %s', async (_says, ownedBy, answersFirst, givenUp) => {
-    const scene = await startWedged(ownedBy);
-    if (answersFirst) scene.up.local.answerGet = well;
-    const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
-    await untilLook(scene, LOOK_AFTER_MS, 1);
-    if (answersFirst) {
-      await scene.clock.timer(PAUSE_MS, PAUSE_MS);
-      scene.up.local.answerGet = silent;
-      await untilLook(scene, PAUSE_MS, 2);
-    }
-    for (let n = 0; n < 4; n += 1) await unanswered(scene);
-    await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(givenUp);
-    for (const { pending } of calls) pending.leave();
-  });
+  ])(
+    'whether an engine keeps its whole timeout with three silent calls: %s',
+    async (_says, ownedBy, answersFirst, givenUp) => {
+      const scene = await startWedged(ownedBy);
+      if (answersFirst) scene.up.local.answerGet = well;
+      const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
+      await untilLook(scene, LOOK_AFTER_MS, 1);
+      if (answersFirst) {
+        await scene.clock.timer(PAUSE_MS, PAUSE_MS);
+        scene.up.local.answerGet = silent;
+        await untilLook(scene, PAUSE_MS, 2);
+      }
+      for (let n = 0; n < 4; n += 1) await unanswered(scene);
+      await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(givenUp);
+      for (const { pending } of calls) pending.leave();
+    },
+  );
 });

@@ -41,8 +41,8 @@ async function askLocal(scene: Pair, body: unknown = STREAM, headers = {}) {
 
 const states = ({ host }: Pair) => host.snapshot().requests.map(({ state }) => state);
 
-describe('a fixed engine that is silent for several times what is predicted', () => {
-  test('is given up before its timeout, and counts as slow and failed', async () => {
+describe('an engine that is silent for several times what is predicted', () => {
+  test('an unresponsive engine is given up before its timeout, and counts as slow and failed', async () => {
     const scene = await startUsed();
     const pending = await askLocal(scene);
     scene.clock.advance(HUNG_MS - 1);
@@ -57,7 +57,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
     await expectAtRest(scene);
   });
 
-  test('is given two hedge delays even if it is usually quick', async () => {
+  test('an engine is given two hedge delays even if it is usually quick', async () => {
     const scene = await startUsed({}, 20, 100);
     const pending = await askLocal(scene);
     scene.clock.advance(SHORTEST_MS - 1);
@@ -66,7 +66,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
-  test('opens its circuit like one that is hedged: three calls, then none', async () => {
+  test('an unresponsive engine has its circuit opened like a hedged one, after three calls', async () => {
     const scene = await startUsed();
     for (let n = 0; n < 3; n += 1) {
       const pending = await askLocal(scene);
@@ -76,7 +76,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
     expect(await chat(scene.url, STREAM)).toMatchObject({ reason: 'local=circuit_open' });
   });
 
-  test('is so with a pool of one machine', async () => {
+  test('an unresponsive engine of a local pool of one machine is given up before its timeout, too', async () => {
     const machine = await startMachine();
     const { clock, url } = await startTier([machine], { HOSTED_A_BASE_URL: (await paid()).url });
     machine.script = (call) => {
@@ -91,7 +91,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
     expect(await pending.answer).toMatchObject({ reason: `local/${machine.id}=timeout` });
   });
 
-  test('and answers before that is not given up', async () => {
+  test('an engine that answers within several times the predicted TTFT is not given up', async () => {
     const scene = await startUsed();
     const pending = await askLocal(scene);
     scene.clock.advance(HUNG_MS - 1);
@@ -100,7 +100,7 @@ describe('a fixed engine that is silent for several times what is predicted', ()
   });
 });
 
-describe('a fixed engine that has answered from its cache for long', () => {
+describe('an engine that has answered from its cache for long', () => {
   const COLD_MS = 20_000;
   const said = (content: string) => ({ role: 'user', content });
   const turnsOf = (name: string, count: number) => ({
@@ -111,7 +111,7 @@ describe('a fixed engine that has answered from its cache for long', () => {
     ],
   });
 
-  test('is given the time that it takes to read a new conversation', async () => {
+  test('an engine that has answered from its cache for long is given the time to read a new conversation', async () => {
     const scene = await startScene({ local: [], hosted_a: answers('paid') });
     const { up, clock, url } = scene;
     const lasting = (ms: number): Script => {
@@ -138,11 +138,11 @@ describe('a fixed engine that has answered from its cache for long', () => {
 
 const paid = async () => (await startScene({ hosted_a: answers('paid') })).up.hosted_a;
 
-describe('it keeps its whole timeout', () => {
+describe('engines that keep their whole timeout', () => {
   test.each<[says: string, settings: Record<string, string>, samples: number]>([
     ['below 20 samples', {}, 19],
     ['with HEDGE=off', { HEDGE: 'off' }, 20],
-  ])('%s', async (_says, settings, samples) => {
+  ])('an engine keeps its whole timeout %s', async (_says, settings, samples) => {
     const scene = await startUsed(settings, samples);
     const pending = await askLocal(scene);
     scene.clock.advance(TIMEOUT_MS - 1);
@@ -151,7 +151,7 @@ describe('it keeps its whole timeout', () => {
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
-  test('where nobody else may be asked', async () => {
+  test('an engine keeps its whole timeout where no other upstream may be called', async () => {
     const scene = await startUsed();
     const pending = await askLocal(scene, STREAM, { 'x-gateway-force-zero': '1' });
     scene.clock.advance(TIMEOUT_MS - 1);
@@ -160,7 +160,7 @@ describe('it keeps its whole timeout', () => {
     expect(await pending.answer).toMatchObject({ status: 504 });
   });
 
-  test('after a minute without a first token: it may have unloaded its model', async () => {
+  test('an engine keeps its whole timeout after a minute without a first token, as it may have unloaded its model', async () => {
     const scene = await startUsed();
     scene.clock.advance(60_001);
     const pending = await askLocal(scene);
@@ -170,7 +170,7 @@ describe('it keeps its whole timeout', () => {
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
-  test('for an answer that comes as a whole', async () => {
+  test('an engine keeps its whole timeout for an answer that comes whole', async () => {
     const scene = await startUsed();
     const pending = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
     scene.clock.advance(HUNG_MS);
@@ -179,10 +179,10 @@ describe('it keeps its whole timeout', () => {
   });
 });
 
-describe('an engine that is at work for others', () => {
+describe('an engine at work for other requests', () => {
   const begins: Script = sse(ROLE, chunk({ content: 'one ' }));
 
-  test('has not hung: who waits for its turn waits on', async () => {
+  test('an engine is not unresponsive while it works for others, and a request that waits its turn waits on', async () => {
     const scene = await startUsed();
     scene.up.local.script = ({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -205,7 +205,7 @@ describe('an engine that is at work for others', () => {
     expect(await second.answer).toMatchObject({ upstream: 'local' });
   });
 
-  test('has hung if it gives nobody anything any more', async () => {
+  test('an engine is unresponsive if none of its running requests gets any more content', async () => {
     const scene = await startUsed();
     const calls = [await askLocal(scene), await askLocal(scene)];
     scene.clock.advance(HUNG_MS);

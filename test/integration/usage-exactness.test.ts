@@ -24,7 +24,7 @@ const EXCHANGES = Number(process.env['EXCHANGES'] ?? 2000);
 const AT_ONCE = 20;
 
 test(
-  'tokens add up to what upstreams reported, exactly, whatever becomes of the exchanges',
+  'the counted tokens are exactly the sum of what upstreams reported, whatever becomes of the exchanges',
   async () => {
     const random = chance(18);
     const below = (n: number) => Math.floor(random() * n);

@@ -169,7 +169,7 @@ test.for([
     whole: { input_tokens: 11 },
     tokens: null,
   },
-])('an answer of $name uses $tokens', async ({ name, body, whole, tokens }) => {
+])('the usage of an answer of $name is $tokens', async ({ name, body, whole, tokens }) => {
   const upstream = await startUpstream(json(200, whole));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   await send(`${gateway.url}/v1/${name}`, {

@@ -51,7 +51,7 @@ test('a caller that asks for the usage gets it', async () => {
   expect(text).toContain(usageChunk(7, 2, 3));
 });
 
-test('a host that refuses to be asked for usage is called again without, and never asked again', async () => {
+test('an upstream that refuses to be asked for usage is called again without, and never asked again', async () => {
   const strict: Script = (call) =>
     call.json['stream_options'] === undefined
       ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
@@ -71,7 +71,7 @@ test('a host that refuses to be asked for usage is called again without, and nev
   ]);
 });
 
-test('a host that refuses without a word breaks one request at most', async () => {
+test('an upstream that refuses without words because of usage breaks one request at most', async () => {
   const strict: Script = (call) =>
     call.json['stream_options'] === undefined
       ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
@@ -83,7 +83,7 @@ test('a host that refuses without a word breaks one request at most', async () =
   expect(statuses).toEqual([400, 200, 200]);
 });
 
-test('money: what a hosted upstream costs is spent, what local does is saved', async () => {
+test('the cost of a hosted upstream counts as spent, and that of local as saved', async () => {
   const hosted = await startUpstream(
     json(200, { ...completion('hi'), usage: usageOf(1000, 500, 400) }),
   );
@@ -108,7 +108,7 @@ test('money: what a hosted upstream costs is spent, what local does is saved', a
   expect(thisMonth.spentNano).toBe(today.spentNano);
 });
 
-test('an answer that another upstream resumed costs what that one itself has read, cached and written', async () => {
+test('a continued answer costs what the continuing upstream itself has read, cached and written', async () => {
   const first = await startUpstream(
     cut(ROLE, chunk({ content: 'half ' }), chunk({ content: 'of' })),
   );
@@ -129,7 +129,7 @@ test('an answer that another upstream resumed costs what that one itself has rea
   expect((await history(gateway.url)).today.spentNano).toBe(5_600_000);
 });
 
-test('usage is counted by the name of the key, in addition to that of all', async () => {
+test('usage is counted under the name of the key, besides that of all requests', async () => {
   const upstream = await startUpstream(tells);
   const keys = ['first-key-of-1234', 'second-key-of-12'];
   const gateway = await startWithHistory({
@@ -161,7 +161,7 @@ test('usage is counted by the name of the key, in addition to that of all', asyn
   expect(series?.get('{"key":"key 2","type":"output"}')).toBe(2);
 });
 
-test('requests and history are there again after a restart', async () => {
+test('the requests and the history are there again after a restart', async () => {
   const upstream = await startUpstream(tells);
   const settings = { HOSTED_A_BASE_URL: upstream.url };
   const first = await startWithHistory(settings);
@@ -197,7 +197,7 @@ test.each<[format: LogFormat, line: RegExp]>([
   ]);
 });
 
-test('without a database routing goes on, and the history says why it is empty', async () => {
+test('routing goes on without a database, and the history says why it is empty', async () => {
   const upstream = await startUpstream(tells);
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   expect((await chatStream(gateway.url)).status).toBe(200);

@@ -29,7 +29,7 @@ const message = json(200, {
 
 const fixed = (text: string) => text.replace('cch=36ee5', 'cch=00000');
 
-test('an upstream that speaks Messages gets every byte but the hash', async () => {
+test('an upstream that speaks Messages gets every byte of a request but its hash', async () => {
   const scene = await startScene({ hosted_a: [message] }, { HOSTED_A_PROTOCOLS: 'native' });
   const sent = asked('36ee5');
   expect((await postJson(`${scene.url}/v1/messages`, sent)).status).toBe(200);
@@ -42,7 +42,7 @@ test('an upstream that speaks Messages gets every byte but the hash', async () =
   expect(scene.host.snapshot().requests[0]?.attempts[0]?.fixedParts).toEqual(['cch']);
 });
 
-test('so does one that gets it as a chat completion', async () => {
+test('an upstream that gets a message as a chat completion gets it without its hash', async () => {
   const scene = await startScene({ hosted_a: [answers('hello')] }, { HOSTED_A_PROTOCOLS: 'chat' });
   expect((await postJson(`${scene.url}/v1/messages`, asked('36ee5'))).status).toBe(200);
   const body = scene.up.hosted_a.calls[0]?.body.toString() ?? '';

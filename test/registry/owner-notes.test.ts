@@ -88,7 +88,7 @@ test('the capacity counts the machines that routing may choose now', async () =>
   const resting = await join();
   await beat(resting, { models: ['other'], status: 'paused' });
   await verify(resting.id);
-  expect(registry.capacity()).toEqual({ serving: 2, models: 2, load: 55 });
+  expect(registry.capacity()).toEqual({ serving: 2, models: 2, load: { lowest: 20, highest: 90 } });
 });
 
 function gpuAt(util_gpu: number) {

@@ -1,4 +1,3 @@
-import { createUsualText } from '../protocols/usual-text.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
@@ -24,7 +23,7 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
-import { errorOutsideOfData } from '../protocols/stream-inspector.ts';
+import { errorOutsideOfData, createUsualText } from '../protocols/stream-inspector.ts';
 
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
@@ -429,7 +428,7 @@ export function createAnswerReader(
 }
 
 /** For an answer that is not JSON: its first byte is content. */
-export function createBytesReader(): BodyReader {
+function createBytesReader(): BodyReader {
   return {
     push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
     end: () => bad('an empty body'),

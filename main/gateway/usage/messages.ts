@@ -1,6 +1,6 @@
 import type { MachineFigures, UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-filter.ts';
 import type { AskedAt } from './asked.ts';
 import type { Increment } from './tally.ts';
 
@@ -34,7 +34,7 @@ export const storedRow = (row: RequestRow): StoredRow => ({
   json: JSON.stringify(row),
 });
 
-export const SPANS = ['minute', 'hour', 'day'] as const;
+const SPANS = ['minute', 'hour', 'day'] as const;
 
 export type UsageSpan = (typeof SPANS)[number];
 

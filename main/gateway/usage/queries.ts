@@ -1,8 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
-import { countsOf, FACETS, facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import {
+  countsOf,
+  FACETS,
+  facetsOf,
+  matchesFilter,
+  type RequestPage,
+  type RequestsWanted,
+} from '#shared/request-filter.ts';
 import {
   FIGURE_NAMES,
   type HistoryRange,

@@ -192,10 +192,7 @@ const INFERENCE_TIMEOUT_MS = 10_000;
 /**
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
-export async function probeHealth(
-  candidate: AddressCandidate,
-  probing: Probing,
-): Promise<HealthProbe> {
+async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({
@@ -229,25 +226,25 @@ export async function probeHealth(
 }
 
 /** For a provider whose stored key is malformed. */
-export function healthWithoutKey(candidate: AddressCandidate): Finding {
+function healthWithoutKey(candidate: AddressCandidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
   return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
 /** For a provider that reported no address. */
-export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
+const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
 function healthDetail({ origin, source }: AddressCandidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 
 /** The target of a test inference, as shown in its entry. */
-export function inferenceDetail(origin: string): string {
+function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
 
 /** Runs the test inference and measures its latency; nothing if the machine reports no model. */
-export async function probeInference(
+async function probeInference(
   { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<readonly Finding[]> {
@@ -275,7 +272,7 @@ function judgeLatency({ result, error }: CheckJudgement, latencyMs: number): Che
 }
 
 /** Checks that a candidate lists the model that the machine reports. */
-export async function probeModels(
+async function probeModels(
   { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<Finding> {

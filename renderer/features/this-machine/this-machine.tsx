@@ -12,14 +12,14 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
-import { isSameEngine, localUrlOf } from './agent-engine.ts';
+import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
 import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
-import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
 import { ModelsHere } from './models-here.tsx';
 import { OwnerRules } from './owner-rules.tsx';
+import { hashOf } from '../../route.ts';
 
 const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
@@ -288,4 +288,49 @@ export function sentence(text: string): string {
   const trimmed = text.trim();
   const whole = /[.!?…]$/.test(trimmed) || trimmed === '' ? trimmed : `${trimmed}.`;
   return whole.charAt(0).toUpperCase() + whole.slice(1);
+}
+
+const words = t.thisMachine.offer;
+
+/** Offers to make Local use an engine that no gateway can verify. */
+function EngineOffer({ address }: { readonly address: string }) {
+  const { data, actions } = useWindow();
+  const localUrl = localUrlOf(data.status);
+  const place = useRef<HTMLDivElement>(null);
+  const [error, setError] = useState<string | null>(null);
+
+  const put = async (): Promise<void> => {
+    const refusal = await actions.saveSettings({ local: { baseUrl: address } });
+    setError(refusal?.message ?? null);
+    // The button disappears once the gateway reports the change.
+    if (!refusal) place.current?.focus();
+  };
+
+  return (
+    <div className="agent-offer" ref={place} tabIndex={-1}>
+      {isSameEngine(localUrl, address) ? (
+        <p>
+          {words.used(
+            (text) => (
+              <a href={hashOf({ page: 'overview' })}>{text}</a>
+            ),
+            (text) => (
+              <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>
+            ),
+          )}
+        </p>
+      ) : (
+        <>
+          <p>
+            {words.text(<code>{plainAddress(address)}</code>)}
+            {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
+          </p>
+          <ControlButton data-primary onClick={() => void put()}>
+            {words.use}
+          </ControlButton>
+        </>
+      )}
+      <ErrorText text={error} />
+    </div>
+  );
 }

@@ -18,7 +18,7 @@ function open() {
 
 const ids = (rows: readonly string[]) => rows.map((row) => (JSON.parse(row) as RequestRow).id);
 
-test('the last thousand that were answered are kept, and the last thousand of all others', () => {
+test('the last thousand answered requests are kept, and the last thousand of all others', () => {
   const queries = open();
   const rows = Array.from({ length: 3000 }, (_, n) =>
     request(`r${n}`, { state: n % 5 === 0 ? 'failed' : 'done' }),
@@ -39,7 +39,7 @@ test('the last thousand that were answered are kept, and the last thousand of al
 const NOW = Date.UTC(2026, 5, 10, 12, 30);
 const MINUTE_MS = 60_000;
 
-test('the eight busiest machines are told over time, and all others together', () => {
+test('the history shows the eight busiest machines and all others together', () => {
   const queries = open();
   const increments = Array.from({ length: 11 }, (_, n) => ({
     place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },

@@ -7,7 +7,7 @@ import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { request } from '../../renderer/builders.ts';
 
-test('of a burst all requests are counted, and the thousand newest rows are written: of those answered, and of all others', () => {
+test('all requests of a burst are counted, and its newest rows written: a thousand answered, a thousand others', () => {
   const loaded = loadConfig({}, {});
   if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const clock = createManualClock();

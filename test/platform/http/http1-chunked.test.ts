@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ChunkReader } from '../../../main/platform/http/http1-chunked.ts';
+import { ChunkReader } from '../../../main/platform/http/http1-parser.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Reads `pieces` to their end or to the first state that is not `going`. */

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createEnrolledCount } from '../../../main/registry/store/enrolled-count.ts';
+import { createEnrolledCount } from '../../../main/registry/store/database.ts';
 import type { StoreChange } from '../../../main/registry/store/store.ts';
 import {
   document,

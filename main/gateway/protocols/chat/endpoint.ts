@@ -7,7 +7,13 @@ import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { isLastChunk, substanceOf } from './content.ts';
 import { createEmptyAnswer } from './finish.ts';
 import { repairedAnswer } from './repair.ts';
-import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
+import {
+  type ApiEndpoint,
+  type Asked,
+  pathsOf,
+  type StreamFormat,
+  requiresList,
+} from '../endpoint.ts';
 import {
   MAX_BYTES_AT_ONCE,
   type Member,
@@ -17,7 +23,6 @@ import {
   topLevelMembers,
 } from '../json-members.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
-import { requiresList } from '../fields.ts';
 
 export const CHAT_STREAM: StreamFormat = {
   judge: substanceOf,
