@@ -21,6 +21,7 @@ export const palette = {
   test: (label: string) => `Test ${label}`,
   reset: (label: string) => `Retry ${label} now`,
   warmUp: (label: string) => `Warm up ${label}`,
+  ofThisMachine: (mode: string) => `${mode} this machine`,
   doing: (action: string) => `${action}…`,
   done: 'Done.',
 };
