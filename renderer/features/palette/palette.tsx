@@ -146,8 +146,8 @@ function ownMachineActions(
 ): readonly Entry[] {
   if (!control || here?.kind !== 'on') return [];
   return [
-    ...modeActions(here.view).map(({ wish, word, done }) =>
-      action(`mode-${wish}`, words.ofThisMachine(word), () => said(agent.setMode(wish), done)),
+    ...modeActions(here.view).map(({ choice, word, done }) =>
+      action(`mode-${choice}`, words.ofThisMachine(word), () => said(agent.setMode(choice), done)),
     ),
     action(
       'join',
