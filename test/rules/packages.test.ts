@@ -67,3 +67,33 @@ test('each package of tools/development is used', () => {
   expect(TOOLS.filter((name) => !isUsed(name))).toEqual([]);
   expect(isUsed(['left', 'right'].join('-to-'))).toBe(false);
 });
+
+interface LockedPackage {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Where Node looks for `name` from the package at `from`. */
+function placesOf(from: string, name: string): readonly string[] {
+  const parts = from.split('/node_modules/');
+  const inside = parts.map((_part, at) => parts.slice(0, at + 1).join('/node_modules/'));
+  return [...inside.map((place) => `${place}/node_modules/${name}`), `node_modules/${name}`];
+}
+
+// `npm ci` refuses a lock file that was written next to installed packages and so lacks those of other systems.
+test.each(['package-lock.json', 'docs/site/package-lock.json', 'test/clients/package-lock.json'])(
+  '%s has every package that its packages need, on any system',
+  (path) => {
+    const lock = JSON.parse(read(path)) as {
+      readonly packages: Readonly<Record<string, LockedPackage>>;
+    };
+    const { packages } = lock;
+    expect(Object.keys(packages).length).toBeGreaterThan(50);
+    const missing = Object.entries(packages).flatMap(([from, wanted]) =>
+      Object.keys({ ...wanted.dependencies, ...wanted.optionalDependencies })
+        .filter((name) => !placesOf(from, name).some((place) => place in packages))
+        .map((name) => `${from} needs ${name}`),
+    );
+    expect(missing).toEqual([]);
+  },
+);
