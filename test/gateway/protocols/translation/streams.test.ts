@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
 import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
-import { eventsIn } from '../../../support/events.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
@@ -324,3 +323,16 @@ describe.each([
     ]);
   });
 });
+
+/** The events of a stream's text, each checked to be named by its type. */
+function eventsIn(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n\n')
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [name, data] = each.split('\n');
+      const event = JSON.parse((data ?? '').slice('data: '.length)) as Record<string, unknown>;
+      if (name !== `event: ${String(event['type'])}`) throw new Error(`misnamed: ${each}`);
+      return event;
+    });
+}
