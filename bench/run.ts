@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { keep, type KeptName } from './figures.ts';
+import { conversations } from './conversations.ts';
 import { growth } from './growth.ts';
 import { idle } from './idle.ts';
 import { createChildren, type Children } from './kit/children.ts';
@@ -71,6 +72,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     limitMs: 20 * MINUTE_MS,
     run: (children, folder, size) => pool(children, folder, size, say),
     keptAs: 'pool',
+  },
+  '--conversations': {
+    limitMs: 40 * MINUTE_MS,
+    run: (children, folder, machines) => conversations(children, folder, machines, say),
   },
   '--soak': { limitMs: 40 * MINUTE_MS, run: soak },
   '--idle': { limitMs: 6 * MINUTE_MS, run: idle },

@@ -22,7 +22,7 @@ const RUNS = [
   'scripts/{build,pack,setup,start,switchyard,tree}.mjs',
 ];
 
-/** Whoever uses a tool names it: by an import, a command, or in a configuration. */
+/** Code that uses a tool names it: by an import, a command, or in a configuration. */
 const USERS = [
   '{bench,test,scripts,renderer,main}/**/*.{ts,tsx,mjs,json}',
   '*.{ts,json}',

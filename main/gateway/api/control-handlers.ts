@@ -117,7 +117,7 @@ export function controlHandlers(deps: ControlDeps) {
   };
 }
 
-/** Whoever saves an upstream expects it to be tried, even where what was wrong is not among the settings. */
+/** An owner who saves an upstream expects it to be tried, even if the fault was not in its settings. */
 function savedUpstreams(tree: unknown): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
 }

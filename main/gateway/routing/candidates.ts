@@ -126,7 +126,7 @@ export function localCandidate(
  */
 function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
   const { keepsModel: isForVectors, answer } = call.request.endpoint;
-  // Vectors are computed anew each time, and a prompt whose tokens are counted is not read.
+  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
   const isReused = !isForVectors && answer.stream !== null;
   return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }

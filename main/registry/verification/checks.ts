@@ -59,11 +59,11 @@ export interface RunEdges {
  * Whether to run a test inference. `carry` keeps the last result if it passed; `if_loaded` does so if the machine
  * reports that no model is loaded; `spare` runs none, because the last one was run very recently.
  */
-export type InferenceOrder = 'run' | 'if_loaded' | 'carry' | 'spare';
+export type InferencePlan = 'run' | 'if_loaded' | 'carry' | 'spare';
 
-export interface RunOrder {
+export interface RunRequest {
   readonly subject: VerificationSubject;
-  readonly inference: InferenceOrder;
+  readonly inference: InferencePlan;
   /** Ends the run without a result. */
   readonly signal: AbortSignal;
 }
@@ -73,21 +73,21 @@ const RUN_TIMEOUT_MS = 60_000;
 
 /** Runs all checks of a provider (docs/reference/agent-protocol.md); null if it was aborted. */
 export async function runChecks(
-  order: RunOrder,
+  request: RunRequest,
   edges: RunEdges,
 ): Promise<readonly Finding[] | null> {
-  if (order.signal.aborted) return null;
+  if (request.signal.aborted) return null;
   const timeout = new AbortController();
   const cancelTimeout = edges.clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
-  const signal = AbortSignal.any([order.signal, timeout.signal]);
+  const signal = AbortSignal.any([request.signal, timeout.signal]);
   try {
-    const { engine_health: engineHealth, gpu } = order.subject.record;
+    const { engine_health: engineHealth, gpu } = request.subject.record;
     const findings = [
-      ...(await overNetwork(order, edges, signal)),
+      ...(await overNetwork(request, edges, signal)),
       findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
       findingOf(CHECKS.gpuCount, judgeGpus(gpu.count)),
     ];
-    return order.signal.aborted ? null : completed(findings);
+    return request.signal.aborted ? null : completed(findings);
   } finally {
     cancelTimeout();
   }
@@ -95,7 +95,7 @@ export async function runChecks(
 
 /** The checks that send requests to the machine. */
 async function overNetwork(
-  { subject, inference }: RunOrder,
+  { subject, inference }: RunRequest,
   edges: RunEdges,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {

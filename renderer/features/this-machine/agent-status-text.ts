@@ -60,14 +60,14 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   }
   const ofMemory = memoryWords(view, bystander);
   if (ofMemory !== null) return ofMemory;
-  if (owner.wish === 'on') {
+  if (owner.choice === 'on') {
     const reasons = owner.reasons.join(' ') || says.heldBack;
     return say(['paused', 'grey', own.heldBack], reasons, says.heldBackTodo);
   }
   if (owner.mode === 'draining') {
     return say(['draining', 'grey', any.draining], says.draining(isOwner));
   }
-  return say(['paused', 'grey', any.paused], says.paused(owner.wish === 'drained', isOwner));
+  return say(['paused', 'grey', any.paused], says.paused(owner.choice === 'drained', isOwner));
 }
 
 /** While models are being changed, or the owner has freed the memory; a rule that frees it speaks for itself. */
