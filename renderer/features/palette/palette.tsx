@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { isHostedId } from '#shared/ids.ts';
 import type { Machines } from '../../api/providers.ts';
 import { hashOf, TABS } from '../../route.ts';
 import { t } from '../../text/t.ts';
@@ -6,7 +7,7 @@ import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';
 import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
-import type { UpstreamList } from '../overview/upstream-list.ts';
+import { isPreferable, type UpstreamList } from '../overview/upstream-list.ts';
 import { namesOf } from '../providers/provider-standing.ts';
 import { sectionTitle } from '../settings/setting-field.tsx';
 import { sectionsOf } from '../settings/settings-table.ts';
@@ -129,7 +130,7 @@ function pages(): readonly Entry[] {
 
 function actionsOf(
   { data, control, actions, settings }: WindowContent,
-  { upstreams }: UpstreamList,
+  list: UpstreamList,
   onNewChat: () => void,
 ): readonly Entry[] {
   const action = (name: string, text: string, to: Entry['to']): Entry => ({
@@ -169,7 +170,7 @@ function actionsOf(
             said(actions.saveSettings({ routing: { forceZero: !forceZero } })),
           ),
         ]),
-    ...upstreams.flatMap((view) => {
+    ...list.upstreams.flatMap((view) => {
       const { id, label } = view.report;
       const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
       return [
@@ -178,6 +179,16 @@ function actionsOf(
           : []),
         ...(isResettable(view.report)
           ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
+          : []),
+        ...(view.preferredMs === null
+          ? []
+          : [
+              action('end-preference', words.endPreference(label), () =>
+                said(actions.prefer(null)),
+              ),
+            ]),
+        ...(isHostedId(id) && isPreferable(view, list)
+          ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
           : []),
         ...(isWarmable(view, data.status)
           ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
