@@ -109,6 +109,71 @@ describe('the form of a hosted upstream', () => {
       .toBe('0.6');
   });
 
+  test('fills in what a known service lists for a model, says so, and leaves the price to the owner', async () => {
+    const host = await startWindowHost(NO_AGENT);
+    const page = await openPage(host.controlLink());
+    // No test may call the service, so its list of models and the test of the key are answered here.
+    const models = ['gpt-4o-mini-2024-07-18', 'gpt-5.4-mini', 'gpt-unheard-of'];
+    await page.route('**/upstreams/hosted_a/models', (route) =>
+      route.fulfill({ json: { models } }),
+    );
+    const works = { ok: true, model: 'm', provider: null, ttftMs: 9, totalMs: 9 };
+    const tokens = { promptTokens: null, completionTokens: null };
+    await page.route('**/upstreams/hosted_a/test', (route) =>
+      route.fulfill({ json: { ...works, ...tokens } }),
+    );
+    await page.getByLabel('Service').selectOption('OpenAI');
+    await page.getByLabel('API key').fill('sk-pasted');
+    const model = page.getByRole('combobox', { name: 'Model' });
+    const prices = () =>
+      Promise.all(
+        ['Input price', 'Output price'].map((name) => page.getByLabel(name).inputValue()),
+      );
+    await model.selectOption('gpt-5.4-mini');
+    expect(await prices()).toEqual(['0.75', '4.5']);
+    const note = page.getByText('As listed on 2 Jul 2026 (models.dev); cached input 0.075.');
+    await note.waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await model.selectOption('gpt-unheard-of');
+    expect(await prices()).toEqual(['', '']);
+    expect(await note.count()).toBe(0);
+    await model.selectOption('gpt-4o-mini-2024-07-18');
+    expect(await prices()).toEqual(['0.15', '0.6']);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByRole('heading', { name: 'Your first model works' }).waitFor();
+    await openSettings(page, '/hosted_a');
+    const saved = section(page, 'OpenAI');
+    await saved.getByText('More', { exact: false }).first().click();
+    await expect.poll(() => saved.getByLabel('Cached input price').inputValue()).toBe('0.075');
+    expect(await saved.getByLabel('Input price', { exact: true }).inputValue()).toBe('0.15');
+    await saved.getByRole('button', { name: /^Choose a service…/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Service').selectOption('OpenAI');
+    await dialog.getByLabel('API key').fill('sk-pasted');
+    await dialog.getByRole('combobox', { name: 'Model' }).selectOption('gpt-5.4-mini');
+    await dialog.getByLabel('Output price').fill('3');
+    await dialog.getByText(/As listed/).waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await dialog.getByText(/Works\./).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await expect
+      .poll(() => saved.getByLabel('Output price', { exact: true }).inputValue())
+      .toBe('3');
+  });
+
+  test('offers no list price where the owner counts in another currency', async () => {
+    const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_CURRENCY: 'EUR' });
+    const page = await openPage(host.controlLink());
+    await page.route('**/upstreams/hosted_a/models', (route) =>
+      route.fulfill({ json: { models: ['gpt-5.4', 'gpt-5.4-mini'] } }),
+    );
+    await page.getByLabel('Service').selectOption('OpenAI');
+    await page.getByLabel('API key').fill('sk-pasted');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('gpt-5.4');
+    expect(await page.getByLabel('Input price').inputValue()).toBe('');
+    expect(await page.getByText(/As listed/).count()).toBe(0);
+  });
+
   test('says in its own words what is wrong, and tries again', async () => {
     const service = await startService();
     await service.close();
