@@ -68,7 +68,9 @@ export function Live(props: LiveProps) {
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
       {route.page === 'models' && <Models />}
-      {route.page === 'history' && <History range={route.range} />}
+      {route.page === 'history' && (
+        <History range={route.range} stack={route.stack ?? 'upstream'} />
+      )}
       {route.page === 'settings' && (
         <>
           <Settings
