@@ -1,7 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
+import { controlOf } from '../support/tier.ts';
 import { answers, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -78,6 +80,77 @@ describe('hosted upstreams', () => {
     await hosted.getByText('Set by SWITCHYARD_HOSTED_B_BASE_URL, so it cannot').waitFor();
     for (const name of ['Move up', 'Move down', 'Remove…'])
       expect(await hosted.getByRole('button', { name }).isDisabled()).toBe(true);
+  });
+});
+
+describe('hosted upstreams that are dragged', () => {
+  const names = (page: Page) => page.locator('[id^="section-hosted_"] summary h2').allInnerTexts();
+
+  async function started(saved: object, environment: Readonly<Record<string, string>> = {}) {
+    const dataDirectory = temporaryDirectory();
+    const host = await startWindowHost({ ...NO_AGENT, ...environment }, {}, dataDirectory);
+    const link = host.controlLink();
+    const { patch } = controlOf({ url: new URL(link).origin, dataDirectory, host });
+    expect((await patch(saved)).status).toBe(200);
+    const page = await openPage(link, { viewport: { width: 1280, height: 1000 } });
+    await openSettings(page);
+    return page;
+  }
+
+  const at = (label: string) => ({ baseUrl: REFUSED_URL, label });
+
+  /** Takes hold of one and moves the pointer below the other, or above it; it is not let go. */
+  async function drag(page: Page, name: string, side: 'above' | 'below', other: string) {
+    await section(page, name).locator('.drag-handle').hover();
+    await page.mouse.down();
+    const box = await section(page, other).boundingBox();
+    if (box === null) throw new Error(other);
+    const y = side === 'above' ? box.y + 4 : box.y + box.height - 4;
+    await page.mouse.move(box.x + 300, y, { steps: 4 });
+  }
+
+  test('are dropped at another place, and those between move up or down by one', async () => {
+    const page = await started({ hosted_a: at('One'), hosted_b: at('Two'), hosted_c: at('Three') });
+    await drag(page, 'One', 'below', 'Three');
+    await section(page, 'Three').and(page.locator('[data-drop=below]')).waitFor();
+    await page.mouse.up();
+    await expect.poll(() => names(page)).toEqual(['Two', 'Three', 'One']);
+    expect(await page.locator('[data-dragged], [data-drop]').count()).toBe(0);
+    await drag(page, 'One', 'above', 'Three');
+    await page.mouse.up();
+    await expect.poll(() => names(page)).toEqual(['Two', 'One', 'Three']);
+    await page.reload();
+    await expect.poll(() => names(page)).toEqual(['Two', 'One', 'Three']);
+    // A click on the handle opens nothing.
+    await section(page, 'One').locator('.drag-handle').click();
+    expect(await section(page, 'One').getAttribute('open')).toBeNull();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await axeViolations(page)).toEqual([]);
+    }
+  });
+
+  test('stay where they are after Escape', async () => {
+    const page = await started({ hosted_a: at('One'), hosted_b: at('Two') });
+    await drag(page, 'One', 'below', 'Two');
+    await page.locator('[data-dragged]').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('[data-dragged]').waitFor({ state: 'detached' });
+    await page.mouse.up();
+    expect(await names(page)).toEqual(['One', 'Two', 'Hosted C']);
+  });
+
+  test('move to an empty place, and not past one that the environment sets up', async () => {
+    const page = await started(
+      { hosted_a: at('One') },
+      { SWITCHYARD_HOSTED_C_BASE_URL: REFUSED_URL, SWITCHYARD_HOSTED_C_LABEL: 'Fixed' },
+    );
+    // An empty place and one of the environment have nothing to take hold of.
+    expect(await page.locator('.drag-handle').count()).toBe(1);
+    await drag(page, 'One', 'below', 'Fixed');
+    await section(page, 'Hosted B').and(page.locator('[data-drop=below]')).waitFor();
+    await page.mouse.up();
+    await expect.poll(() => names(page)).toEqual(['Hosted A', 'One', 'Fixed']);
   });
 });
 

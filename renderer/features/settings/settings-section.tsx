@@ -22,6 +22,7 @@ import {
 import { arrangedFields, matchingFields } from './field-groups.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
 import type { Field, Section } from './settings-table.ts';
+import { PlaceHandle } from './drag-handle.tsx';
 import { UpstreamPlace } from './upstream-place.tsx';
 
 interface SettingsSectionProps {
@@ -89,6 +90,7 @@ export function SettingsSection(props: SettingsSectionProps) {
           {sectionSummary(section, view, data.providers?.serving ?? 0)}
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
+        {!isSearched && <PlaceHandle upstream={section.upstream} {...{ view, drafts }} />}
       </summary>
       {hosted !== undefined && (
         <div className="upstream-place">
