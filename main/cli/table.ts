@@ -146,20 +146,20 @@ export const COMMANDS: readonly Command[] = [
     options: [
       { name: 'for', value: 'time', summary: 'Such as 2h, 90m or 1h30m; until told without it.' },
     ],
-    run: async (input) => (await import('./memory-commands.ts')).free(input),
+    run: async (input) => (await import('./owner-commands.ts')).free(input),
   },
   {
     name: 'load',
     summary: 'Load a model of this machine, once no request runs.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'load'),
+    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'load'),
   },
   {
     name: 'unload',
     summary: 'Unload a model of this machine, once no request runs.',
     details: 'The next request for it loads it again; "free" keeps requests away.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'unload'),
+    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'unload'),
   },
   {
     name: 'doctor',

@@ -16,7 +16,12 @@ import {
   type SettingsApi,
   sharingHandlers,
 } from './api/control-handlers.ts';
-import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
+import {
+  installHandlers,
+  type OwnPackage,
+  askedUrl,
+  isAskedOnLoopback,
+} from './api/install-handlers.ts';
 import {
   createLifecycle,
   type Lifecycle,
@@ -41,9 +46,8 @@ import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { identifyBy } from './auth/identity.ts';
 import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
-import { logDroppedFields } from './chat/dropped-fields.ts';
+import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
-import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
@@ -88,7 +92,7 @@ export interface GatewayDeps {
   /** The same for the sessions and the remembered browsers. */
   readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
-  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
   readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;

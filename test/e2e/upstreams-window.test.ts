@@ -33,8 +33,8 @@ async function openSettings(page: Page, at = ''): Promise<void> {
   await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
 }
 
-describe('hosted upstreams', () => {
-  test('move up and down by keys, with what is saved of them, and one is removed after a question', async () => {
+describe('hosted upstreams in the settings', () => {
+  test('a hosted upstream moves up and down by keys with its settings, and is removed after a question', async () => {
     const service = await startService();
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
@@ -72,7 +72,7 @@ describe('hosted upstreams', () => {
     expect(await hostedB.getByRole('button', { name: /Remove…/ }).count()).toBe(0);
   });
 
-  test('that the environment sets up cannot be moved, and the page names the variable', async () => {
+  test('a hosted upstream of the environment cannot be moved, and the page names the variable', async () => {
     const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_HOSTED_B_BASE_URL: REFUSED_URL });
     const page = await openPage(host.controlLink());
     await openSettings(page, '/hosted_b');
@@ -109,7 +109,7 @@ describe('hosted upstreams that are dragged', () => {
     await page.mouse.move(box.x + 300, y, { steps: 4 });
   }
 
-  test('are dropped at another place, and those between move up or down by one', async () => {
+  test('a dragged upstream is dropped at another place, and those between move up or down by one', async () => {
     const page = await started({ hosted_a: at('One'), hosted_b: at('Two'), hosted_c: at('Three') });
     await drag(page, 'One', 'below', 'Three');
     await section(page, 'Three').and(page.locator('[data-drop=below]')).waitFor();
@@ -130,7 +130,7 @@ describe('hosted upstreams that are dragged', () => {
     }
   });
 
-  test('stay where they are after Escape', async () => {
+  test('a dragged upstream stays where it was after Escape', async () => {
     const page = await started({ hosted_a: at('One'), hosted_b: at('Two') });
     await drag(page, 'One', 'below', 'Two');
     await page.locator('[data-dragged]').waitFor();
@@ -140,7 +140,7 @@ describe('hosted upstreams that are dragged', () => {
     expect(await names(page)).toEqual(['One', 'Two', 'Hosted C']);
   });
 
-  test('move to an empty place, and not past one that the environment sets up', async () => {
+  test('a dragged upstream moves to an empty place, and not past one that the environment sets up', async () => {
     const page = await started(
       { hosted_a: at('One') },
       { SWITCHYARD_HOSTED_C_BASE_URL: REFUSED_URL, SWITCHYARD_HOSTED_C_LABEL: 'Fixed' },
@@ -155,7 +155,7 @@ describe('hosted upstreams that are dragged', () => {
 });
 
 describe('the form of a hosted upstream', () => {
-  test('names it by host and port, and saves a price', async () => {
+  test('the form of a hosted upstream names it by host and port, and saves a price', async () => {
     const service = await startService();
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
@@ -182,7 +182,7 @@ describe('the form of a hosted upstream', () => {
       .toBe('0.6');
   });
 
-  test('fills in what a known service lists for a model, says so, and leaves the price to the owner', async () => {
+  test('the form of a hosted upstream fills in what a known service lists for a model, says so, and leaves the price to the owner', async () => {
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
     // No test may call the service, so its list of models and the test of the key are answered here.
@@ -234,7 +234,7 @@ describe('the form of a hosted upstream', () => {
       .toBe('3');
   });
 
-  test('offers no list price where the owner counts in another currency', async () => {
+  test('the form of a hosted upstream offers no list price where the owner counts in another currency', async () => {
     const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_CURRENCY: 'EUR' });
     const page = await openPage(host.controlLink());
     await page.route('**/upstreams/hosted_a/models', (route) =>
@@ -247,7 +247,7 @@ describe('the form of a hosted upstream', () => {
     expect(await page.getByText(/As listed/).count()).toBe(0);
   });
 
-  test('says in its own words what is wrong, and tries again', async () => {
+  test('the form of a hosted upstream says in its own words what is wrong, and tries again', async () => {
     const service = await startService();
     await service.close();
     const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
@@ -285,4 +285,15 @@ test('the search of settings shows what matches, behind "More" too, and everythi
   expect(await shown()).toEqual([]);
   await search.fill('');
   await expect.poll(shown).toEqual(['Engine address']);
+});
+
+test('the arrow of "More" points down only once it is open', async () => {
+  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  await openSettings(page, '/local');
+  const more = section(page, 'Your GPUs (Local)').locator('.more-fields > summary');
+  const arrow = () => more.evaluate((it) => getComputedStyle(it, '::before').rotate);
+  await more.waitFor();
+  expect(await arrow()).toBe('-45deg');
+  await more.click();
+  expect(await arrow()).toBe('45deg');
 });

@@ -257,7 +257,7 @@ async function order(kind: 'test' | 'reset' | 'save', { id }: Spot, world: World
   if (kind === 'test')
     await postJson(`${world.gateway.url}/api/v1/upstreams/${id}/test`, {}, control);
   else {
-    // Whoever repairs something may want to hear no more of what was before.
+    // After a repair, earlier failures may no longer matter.
     const [one, ...others] = world.spots.filter((spot) => spot.id === id);
     if (isOut && others.length === 0) one?.forget();
     if (kind === 'save') await patch({ [id]: { timeoutMs: 29_000 } });
@@ -318,24 +318,27 @@ function isBorneOut(verdict: Verdict, { isAnswered, upstream, called }: Outcome)
 test.each([
   ['one engine', fixedWorld],
   ['two machines', pooledWorld],
-])('what is claimed is what the next request does: %s', async (_of, prepare) => {
-  expect.hasAssertions();
-  const start = await prepare();
-  await fc.assert(
-    fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 14 }), async (history) => {
-      const world = await start();
-      const reader = await readFeed(world.gateway.url);
-      try {
-        await settled(world);
-        for (const each of history) await play(each, world);
-        expect(await contradictions(world)).toEqual([]);
-      } finally {
-        reader.leave();
-        const stopped = world.gateway.host.stop(0);
-        world.clock.advance(1000);
-        await stopped;
-      }
-    }),
-    { numRuns: Number(process.env['JUDGEMENT_RUNS'] ?? 40), endOnFailure: false },
-  );
-});
+])(
+  'the judgement of each upstream is what the next request meets, with %s',
+  async (_of, prepare) => {
+    expect.hasAssertions();
+    const start = await prepare();
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 14 }), async (history) => {
+        const world = await start();
+        const reader = await readFeed(world.gateway.url);
+        try {
+          await settled(world);
+          for (const each of history) await play(each, world);
+          expect(await contradictions(world)).toEqual([]);
+        } finally {
+          reader.leave();
+          const stopped = world.gateway.host.stop(0);
+          world.clock.advance(1000);
+          await stopped;
+        }
+      }),
+      { numRuns: Number(process.env['JUDGEMENT_RUNS'] ?? 40), endOnFailure: false },
+    );
+  },
+);

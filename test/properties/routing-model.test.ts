@@ -103,7 +103,7 @@ test('calls, reason, status, circuits and exclusions are those of the model, wha
   // Fifteen hundred gateways: on a busy machine that takes its time.
 }, 300_000);
 
-test('an answer that the wait for local leaves no time for is a timeout', async () => {
+test('an answer that comes when the wait for local has used up the time is a timeout', async () => {
   const ok = {
     local: 'ok',
     hosted_a: 'ok',

@@ -3,7 +3,7 @@ import { PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { LISTED, listPriceOf } from '../../renderer/features/setup/list-prices.ts';
 
 describe('list prices', () => {
-  test('are of services that can be chosen, cost something, and less from a cache', () => {
+  test('list prices are of services that can be chosen, cost something, and less from a cache', () => {
     for (const { service, model } of LISTED) {
       const price = listPriceOf(service, model);
       expect([service, PRESETS.some(({ name }) => name === service)]).toEqual([service, true]);
@@ -14,7 +14,7 @@ describe('list prices', () => {
     }
   });
 
-  test('say where they stood and on which day', () => {
+  test('list prices say where they stood and on which day', () => {
     for (const { service, model } of LISTED) {
       const { source = '', readOn = '' } = listPriceOf(service, model) ?? {};
       expect([source, readOn]).toEqual([
@@ -35,7 +35,7 @@ describe('list prices', () => {
     ['OpenAI', 'constructor', null],
     ['constructor', 'gpt-4o', null],
     ['OpenAI', '', null],
-  ])('at %s of %s: %s', (service, model, input) => {
+  ])('the list price at %s of %s is %s', (service, model, input) => {
     expect(listPriceOf(service, model)?.input ?? null).toBe(input);
   });
 });

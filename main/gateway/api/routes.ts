@@ -1,5 +1,10 @@
 import { statusReportSchema } from '#shared/status.ts';
-import { settingsChangeSchema, settingsViewSchema } from '../../config/settings-schemas.ts';
+import {
+  settingsChangeSchema,
+  settingsViewSchema,
+  requestPageSchema,
+  requestRowSchema,
+} from './schemas.ts';
 import type { Access, Route, RouteSchemas } from '../../platform/http/routes.ts';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
@@ -11,7 +16,6 @@ import type {
   sharingHandlers,
 } from './control-handlers.ts';
 import type { appHandlers, requestHandlers } from './app-handlers.ts';
-import { requestPageSchema, requestRowSchema } from './request-schemas.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 

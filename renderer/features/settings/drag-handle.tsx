@@ -127,13 +127,12 @@ function useShownDrag(id: HostedId, drag: Drag | null): void {
     if (drag === null || own === null) return undefined;
     const place = HOSTED_IDS.indexOf(id);
     const target = sectionOf(HOSTED_IDS[drag.to] ?? id);
-    own.style.translate = `0 ${drag.y - drag.fromY}px`;
+    own.style.setProperty('--dragged-by', String(drag.y - drag.fromY));
     own.dataset['dragged'] = '';
     if (target !== null && target !== own) {
       target.dataset['drop'] = drag.to > place ? 'below' : 'above';
     }
     return () => {
-      own.style.translate = '';
       delete own.dataset['dragged'];
       if (target !== null) delete target.dataset['drop'];
     };

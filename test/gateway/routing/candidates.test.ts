@@ -47,7 +47,7 @@ const ofAll = (models: string) => ({
 
 test.each<[name: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
   ['no name', ['m'], { HOSTED_B_MODELS: 'x' }, null, ALL],
-  ['a name that nobody gave a meaning', ['m'], ofAll('other'), 'x', ALL],
+  ['a name that no setting knows', ['m'], ofAll('other'), 'x', ALL],
   [
     'the name of a paid upstream’s own model, which an app was made with',
     ['m'],
@@ -84,13 +84,13 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
     ALL,
   ],
   [
-    'a name in a list beside an upstream that takes any',
+    'a name in a list next to an upstream that takes any',
     null,
     { ...ofAll('other'), HOSTED_C_MODEL: '', ONDEMAND_MODELS: 'x' },
     'x',
     ['hosted_c', 'ondemand', 'local', 'hosted_a', 'hosted_b'],
   ],
-])('%s: the order is the one of the table', (...row) => {
+])('the order of the upstreams for %s is the one of the table', (...row) => {
   const [, models, settings, model, order] = row;
   expect(world(models, settings).order(model)).toEqual(order);
 });
@@ -98,7 +98,7 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
 const model = fc.constantFrom('x', 'y', 'z');
 const models = fc.uniqueArray(model, { maxLength: 3 });
 
-test('every upstream is asked once; those that have the model come first, and among each the preferred one, then the fixed order', () => {
+test('every upstream is called once: those that have the model first, among them the preferred one, then routing order', () => {
   const listing = fc.record({ a: models, b: models, c: models, d: models });
   const property = fc.property(
     fc.option(models),
@@ -132,7 +132,7 @@ test('every upstream is asked once; those that have the model come first, and am
   fc.assert(property);
 });
 
-test('an upstream is sent the name it takes, else the model that it is set to', () => {
+test('an upstream is sent the model name that it takes, else the model that it is set to', () => {
   const sent = (settings: Record<string, string>, asked: string | null) => {
     const [upstream] = world(null, settings).remotes;
     return upstream === undefined ? undefined : remoteModel(upstream, asked);
