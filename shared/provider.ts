@@ -14,14 +14,7 @@ export const VERIFICATION_STATES = ['verified', 'pending', 'verifying', 'failed'
 export type VerificationState = (typeof VERIFICATION_STATES)[number];
 
 /** `offline` is sent at shutdown. */
-export const AGENT_STATUSES = [
-  'serving',
-  'idle',
-  'paused',
-  'draining',
-  'degraded',
-  'offline',
-] as const;
+const AGENT_STATUSES = ['serving', 'idle', 'paused', 'draining', 'degraded', 'offline'] as const;
 
 /** A machine's status in the registry: `stale`, and `offline` of a silent machine, are set by the registry. */
 export const PROVIDER_STATUSES = [...AGENT_STATUSES, 'stale'] as const;
@@ -183,3 +176,16 @@ export type Check = z.infer<typeof checkSchema>;
 export type Verification = z.infer<typeof verificationSchema>;
 export type LocalProvider = z.infer<typeof localProviderSchema>;
 export type ProviderEvent = z.infer<typeof providerEventSchema>;
+
+/** The gateway owner's name for a machine, and a note about it; either may be empty. */
+export interface ProviderNote {
+  readonly name: string;
+  readonly note: string;
+}
+
+/** By the id of the machine. */
+export interface ProviderNotes {
+  readonly notes: Readonly<Record<string, ProviderNote>>;
+}
+
+export const NOTE_LIMITS = { name: 64, note: 500 } as const;

@@ -50,8 +50,7 @@ import {
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
 import { agentModels } from './memory/agent-models.ts';
 import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
-import { createEnergyMeter } from './energy/energy-meter.ts';
-import { energyRecord } from './energy/energy-record.ts';
+import { createEnergyMeter, energyRecord } from './energy/energy-meter.ts';
 import { createPowerWatch } from './energy/power-watch.ts';
 import { modeWithMemory } from './memory/memory-mode.ts';
 import { openIdentity } from './storage/identity.ts';

@@ -106,7 +106,7 @@ interface OwnGateway {
 }
 
 interface ProvedRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** JSON, or null for none. */
   readonly body: string | null;

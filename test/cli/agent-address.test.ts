@@ -21,7 +21,7 @@ const ADDRESSES = [
   `http://us:${WORD}@not a name:1`,
 ];
 
-test('a user name or password in an agent’s address shows nowhere', async () => {
+test('a user name or password in an agent’s address is shown nowhere', async () => {
   const lines: string[] = [];
   const log: Log = (...line) => void lines.push(JSON.stringify(line));
   const gateway = await startOwned({ AGENT: 'false' }, systemClock, log, openStore);

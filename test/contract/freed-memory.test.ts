@@ -70,7 +70,7 @@ test.each([
   ['models', { model: '', action: 'load' }, 'model'],
   ['models', { model: 'small' }, 'action'],
   ['models', { model: 'small', action: 'evict' }, 'action'],
-])('POST agent/%s with %j names the field that is wrong', async (path, json, field) => {
+])('a POST to agent/%s with %j names the wrong field', async (path, json, field) => {
   const { order } = await startDirect();
   const answer = await order(path, json);
   expect(expectError(answer, 400, 'invalid_request')).toContain(`'${field}'`);

@@ -104,7 +104,7 @@ const REGISTRIES: readonly (readonly [name: string, start: (() => Promise<string
 ];
 
 test.runIf(process.platform === 'linux').for(REGISTRIES)(
-  'npx alone, from %s, runs the gateway on a machine without a clone, installs its service for good, upgrades and removes it',
+  'npx alone, from %s, runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
   async ([, startRegistry], ctx) => {
     if (startRegistry === null) return ctx.skip('no Verdaccio at SWITCHYARD_TEST_VERDACCIO');
     const scene = mkdtempSync(join(tmpdir(), 'switchyard-npx-'));

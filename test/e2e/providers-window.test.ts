@@ -60,7 +60,7 @@ test('a machine has a name and a note of its owner’s, which are found and kept
   expect(await page.locator('.provider').count()).toBe(1);
 });
 
-test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorting, and none moves', async () => {
+test('ten thousand machines scroll by wheel, keys and sorting with few rows drawn, and none moves', async () => {
   const host = await start(remembering(stateOf(10_000)));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -109,7 +109,7 @@ test('a key that is pressed just as the list is drawn again moves the focus, how
     .toBe('gpu-9999');
 });
 
-test('under Local the overview says how many machines serve, their models and their load', async () => {
+test('the overview under Local says how many machines serve, their models and their load', async () => {
   const host = await start(remembering(stateOf(12)));
   const page = await openPage(host.controlLink());
   await page.getByText('2 models · GPU load 3%').waitFor();
@@ -118,7 +118,7 @@ test('under Local the overview says how many machines serve, their models and th
   expect(new URL(page.url()).hash).toBe('#/providers');
 });
 
-test('the line that joins a machine is shown where control is, and nowhere else', async () => {
+test('the join command is shown where control is, and nowhere else', async () => {
   const host = await start(openStore);
   const origin = new URL(host.controlLink()).origin;
   const reader = await openPage(`${origin}/#/providers`);
@@ -135,7 +135,7 @@ test('the line that joins a machine is shown where control is, and nowhere else'
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('on a network the line that installs is shown with its digest, for machines without the program', async () => {
+test('the install command is shown on a network with its digest, for machines without the program', async () => {
   const host = await start(openStore, SHARED);
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -157,7 +157,7 @@ test('on a network the line that installs is shown with its digest, for machines
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('a machine joins by the pasted line, without a terminal', async () => {
+test('a machine joins by the pasted join command, without a terminal', async () => {
   const other = await start(openStore);
   const otherPage = await openPage(other.controlLink());
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();

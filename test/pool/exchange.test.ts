@@ -65,109 +65,112 @@ function taking({ pool }: SharedStore) {
   return { circuits, stats, inFlightAt: part.inFlightBeside(stats) };
 }
 
-describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () => {
-  test('a circuit is known to the others by the time it has left, and is announced', async () => {
-    const { all } = await gateways('gw_a', 'gw_b');
-    const [a, b] = all as [SharedStore, SharedStore];
-    const news = new Promise<void>((resolve) => b.pool.onNews(resolve));
-    const own = await exchanged(a, { circuits: [OPEN] });
-    expect(own.circuits).toMatchObject([{ name: OPEN.name, isOwn: true }]);
-    await news;
-    const { circuits } = await exchanged(b);
-    expect(circuits).toMatchObject([
-      { isOwn: false, cooldown: { openings: 2 }, skips: [{ model: 'né\uFFFDe\uFFFD' }] },
-    ]);
-    const leftMs = circuits[0]?.cooldown?.leftMs ?? 0;
-    expect(leftMs).toBeLessThanOrEqual(60_000);
-    expect(leftMs).toBeGreaterThan(30_000);
-    const since = circuits[0]?.version ?? 0;
-    expect((await exchanged(b, { since })).circuits).toEqual([]);
-  });
-
-  test('of two changes of the same circuit one is taken, and the other gateway hears of it', async () => {
-    const { all } = await gateways('gw_a', 'gw_b');
-    const [a, b] = all as [SharedStore, SharedStore];
-    const answers = await Promise.all(all.map((each) => exchanged(each, { circuits: [OPEN] })));
-    const owners = answers.map(({ circuits }) => circuits.map(({ isOwn }) => isOwn));
-    expect(owners.flat().filter(Boolean)).toHaveLength(1);
-    const base = answers[0]?.circuits[0]?.version ?? 0;
-    const later = await exchanged(a, {
-      circuits: [{ ...OPEN, cooldown: null, base }],
-      since: base,
+describe.runIf(POSTGRES_SKIPPED === null)(
+  'what the gateways of a pool report to each other',
+  () => {
+    test('a circuit is known to the other gateways by the time it has left, and its change is announced', async () => {
+      const { all } = await gateways('gw_a', 'gw_b');
+      const [a, b] = all as [SharedStore, SharedStore];
+      const news = new Promise<void>((resolve) => b.pool.onNews(resolve));
+      const own = await exchanged(a, { circuits: [OPEN] });
+      expect(own.circuits).toMatchObject([{ name: OPEN.name, isOwn: true }]);
+      await news;
+      const { circuits } = await exchanged(b);
+      expect(circuits).toMatchObject([
+        { isOwn: false, cooldown: { openings: 2 }, skips: [{ model: 'né\uFFFDe\uFFFD' }] },
+      ]);
+      const leftMs = circuits[0]?.cooldown?.leftMs ?? 0;
+      expect(leftMs).toBeLessThanOrEqual(60_000);
+      expect(leftMs).toBeGreaterThan(30_000);
+      const since = circuits[0]?.version ?? 0;
+      expect((await exchanged(b, { since })).circuits).toEqual([]);
     });
-    expect(later.circuits).toMatchObject([{ isOwn: true, cooldown: null }]);
-    expect((await exchanged(b, { since: base })).circuits).toMatchObject([{ cooldown: null }]);
-  });
 
-  test('one has the right to a probe until it gives it back, or says nothing for four seconds', async () => {
-    const { url, all } = await gateways('gw_a', 'gw_b');
-    const [a, b] = all as [SharedStore, SharedStore];
-    const wish = { claims: ['hosted_a', 'prv_1'] };
-    const first = await Promise.all(all.map((each) => exchanged(each, wish)));
-    const [had = { claims: [] }] = first.filter(({ claims }) => claims.length > 0);
-    expect(had.claims.map(({ name }) => name).toSorted()).toEqual(wish.claims);
-    expect(first.flatMap(({ claims }) => claims)).toHaveLength(2);
-    const [holder, other] = first[0] === had ? [a, b] : [b, a];
-    expect((await exchanged(other, wish)).claims).toEqual([]);
-    expect((await exchanged(holder, wish)).claims).toMatchObject([
-      { isWanted: true },
-      { isWanted: true },
-    ]);
-    await exchanged(holder, { released: ['prv_1'] });
-    expect((await exchanged(other, wish)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
-    await postgres.query(
-      url,
-      `UPDATE switchyard.probes SET until = clock_timestamp() - interval '1 ms'`,
-    );
-    expect((await exchanged(other, wish)).claims).toHaveLength(2);
-    expect((await exchanged(holder, wish)).claims).toEqual([]);
-  });
-
-  test('the requests of all others count, and of none that has been silent for five seconds', async () => {
-    const { url, all } = await gateways('gw_a', 'gw_b', 'gw_c');
-    const [a, b, c] = all as [SharedStore, SharedStore, SharedStore];
-    await exchanged(a, { inFlight: { prv_1: 3, prv_2: 1 } });
-    await exchanged(b, { inFlight: { prv_1: 2 } });
-    expect((await exchanged(c)).inFlight).toEqual({ prv_1: 5, prv_2: 1 });
-    expect((await exchanged(a, { inFlight: { prv_1: 4 } })).inFlight).toEqual({ prv_1: 2 });
-    const ago = (run: string) =>
-      `UPDATE switchyard.in_flight SET written_at = written_at - interval '5 s' WHERE run LIKE '${run}:%'`;
-    await postgres.query(url, ago('gw_a'));
-    expect((await exchanged(c)).inFlight).toEqual({ prv_1: 2 });
-    await exchanged(b);
-    expect((await exchanged(c)).inFlight).toEqual({});
-  });
-
-  test('a circuit and the requests at a machine are known at the other gateway, and also after an outage', async () => {
-    const { all } = await gateways('gw_a', 'gw_b');
-    const [a, b] = (all as [SharedStore, SharedStore]).map(taking) as [
-      ReturnType<typeof taking>,
-      ReturnType<typeof taking>,
-    ];
-    const fail = (id: string) => {
-      const admission = a.circuits.admit(id, { model: 'm', timeoutMs: 1000 }, 0);
-      if (admission.kind === 'excluded') throw new Error('excluded');
-      a.circuits.record(id, admission.permit, {
-        kind: 'failure',
-        error: 'gone',
-        silentMs: 0,
-        costMs: 0,
+    test('one of two changes of the same circuit is taken, and the other gateway hears of it', async () => {
+      const { all } = await gateways('gw_a', 'gw_b');
+      const [a, b] = all as [SharedStore, SharedStore];
+      const answers = await Promise.all(all.map((each) => exchanged(each, { circuits: [OPEN] })));
+      const owners = answers.map(({ circuits }) => circuits.map(({ isOwn }) => isOwn));
+      expect(owners.flat().filter(Boolean)).toHaveLength(1);
+      const base = answers[0]?.circuits[0]?.version ?? 0;
+      const later = await exchanged(a, {
+        circuits: [{ ...OPEN, cooldown: null, base }],
+        since: base,
       });
-    };
-    const stateAtB = (id: string) => b.circuits.at(id).breaker.state.kind;
-    fail('prv_1');
-    a.stats.entered('prv_1');
-    const known = async () => {
-      await expect.poll(() => stateAtB('prv_1')).toBe('open');
-    };
-    expect(await millisecondsUntil(known())).toBeLessThan(KNOWN_MS);
-    await expect.poll(() => b.inFlightAt('prv_1')).toBe(1);
-    await postgres.kill();
-    await expect
-      .poll(() => all.map(({ pool }) => pool.status().database))
-      .toEqual(['away', 'away']);
-    fail('prv_2');
-    await postgres.start();
-    await expect.poll(() => [stateAtB('prv_2'), b.inFlightAt('prv_1')]).toEqual(['open', 1]);
-  });
-});
+      expect(later.circuits).toMatchObject([{ isOwn: true, cooldown: null }]);
+      expect((await exchanged(b, { since: base })).circuits).toMatchObject([{ cooldown: null }]);
+    });
+
+    test('one gateway has the claim to a probe until it gives it back or is silent for four seconds', async () => {
+      const { url, all } = await gateways('gw_a', 'gw_b');
+      const [a, b] = all as [SharedStore, SharedStore];
+      const wish = { claims: ['hosted_a', 'prv_1'] };
+      const first = await Promise.all(all.map((each) => exchanged(each, wish)));
+      const [had = { claims: [] }] = first.filter(({ claims }) => claims.length > 0);
+      expect(had.claims.map(({ name }) => name).toSorted()).toEqual(wish.claims);
+      expect(first.flatMap(({ claims }) => claims)).toHaveLength(2);
+      const [holder, other] = first[0] === had ? [a, b] : [b, a];
+      expect((await exchanged(other, wish)).claims).toEqual([]);
+      expect((await exchanged(holder, wish)).claims).toMatchObject([
+        { isWanted: true },
+        { isWanted: true },
+      ]);
+      await exchanged(holder, { released: ['prv_1'] });
+      expect((await exchanged(other, wish)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
+      await postgres.query(
+        url,
+        `UPDATE switchyard.probes SET until = clock_timestamp() - interval '1 ms'`,
+      );
+      expect((await exchanged(other, wish)).claims).toHaveLength(2);
+      expect((await exchanged(holder, wish)).claims).toEqual([]);
+    });
+
+    test('the requests of all other gateways count, and of none that has been silent for five seconds', async () => {
+      const { url, all } = await gateways('gw_a', 'gw_b', 'gw_c');
+      const [a, b, c] = all as [SharedStore, SharedStore, SharedStore];
+      await exchanged(a, { inFlight: { prv_1: 3, prv_2: 1 } });
+      await exchanged(b, { inFlight: { prv_1: 2 } });
+      expect((await exchanged(c)).inFlight).toEqual({ prv_1: 5, prv_2: 1 });
+      expect((await exchanged(a, { inFlight: { prv_1: 4 } })).inFlight).toEqual({ prv_1: 2 });
+      const ago = (run: string) =>
+        `UPDATE switchyard.in_flight SET written_at = written_at - interval '5 s' WHERE run LIKE '${run}:%'`;
+      await postgres.query(url, ago('gw_a'));
+      expect((await exchanged(c)).inFlight).toEqual({ prv_1: 2 });
+      await exchanged(b);
+      expect((await exchanged(c)).inFlight).toEqual({});
+    });
+
+    test('a circuit and the requests at a machine are known at the other gateway, also after an outage', async () => {
+      const { all } = await gateways('gw_a', 'gw_b');
+      const [a, b] = (all as [SharedStore, SharedStore]).map(taking) as [
+        ReturnType<typeof taking>,
+        ReturnType<typeof taking>,
+      ];
+      const fail = (id: string) => {
+        const admission = a.circuits.admit(id, { model: 'm', timeoutMs: 1000 }, 0);
+        if (admission.kind === 'excluded') throw new Error('excluded');
+        a.circuits.record(id, admission.permit, {
+          kind: 'failure',
+          error: 'gone',
+          silentMs: 0,
+          costMs: 0,
+        });
+      };
+      const stateAtB = (id: string) => b.circuits.at(id).breaker.state.kind;
+      fail('prv_1');
+      a.stats.entered('prv_1');
+      const known = async () => {
+        await expect.poll(() => stateAtB('prv_1')).toBe('open');
+      };
+      expect(await millisecondsUntil(known())).toBeLessThan(KNOWN_MS);
+      await expect.poll(() => b.inFlightAt('prv_1')).toBe(1);
+      await postgres.kill();
+      await expect
+        .poll(() => all.map(({ pool }) => pool.status().database))
+        .toEqual(['away', 'away']);
+      fail('prv_2');
+      await postgres.start();
+      await expect.poll(() => [stateAtB('prv_2'), b.inFlightAt('prv_1')]).toEqual(['open', 1]);
+    });
+  },
+);

@@ -43,7 +43,7 @@ const ITS_REMOVAL = {
   removed: [{ kind: 'provider', id: 'prv_a', revision: 6 }],
 };
 
-test('two readings never mix: what the newer one has seen removed, the older one does not bring back', async () => {
+test('two readings of the database never mix: a removal that the newer one has seen is not undone by the older', async () => {
   const answers = [EVERYTHING, ITS_REMOVAL];
   const told: string[] = [];
   const connection: Connection = {
@@ -72,7 +72,7 @@ test('two readings never mix: what the newer one has seen removed, the older one
   expect(told).toEqual(['all', 'prv_a', 'prv_a is gone']);
 });
 
-test('a registry begins without what was removed while it was read', () => {
+test('a registry begins without the machines that were removed while it was read', () => {
   let state: StoredState | null = null;
   const opening = createOpening({
     clock: createManualClock(),

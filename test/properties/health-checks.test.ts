@@ -112,7 +112,7 @@ async function live(
 
 const RUNS = { numRuns: 200 };
 
-test('property: an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
+test('an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, {
       fails: 'quickly',
@@ -126,7 +126,7 @@ test('property: an upstream that fails quickly is used again within 16 s of bein
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: so it is where its checks always pass, and then it costs one quick probe in 15 s at most', async () => {
+test('an upstream that fails quickly and always passes its checks is used within 16 s, for one probe in 15 s', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, { fails: 'quickly', check: () => true, afterMs: 40_000 });
     const wellMs = given.fromMs + given.lastsMs;
@@ -141,7 +141,7 @@ test('property: so it is where its checks always pass, and then it costs one qui
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hangs costs one costly probe for each doubling, however its checks go', async () => {
+test('an upstream that hangs costs one slow probe for each doubling of the cool-down, however its checks go', async () => {
   const property = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
     const { dear, circuits, openedMs } = await live(given, {
       fails: 'silently',
@@ -163,7 +163,7 @@ test('property: one that hangs costs one costly probe for each doubling, however
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hung and then failed its checks is used again within 16 s of being well', async () => {
+test('an upstream that hung and then failed its checks is used again within 16 s of being well', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     // Long enough for a check to have failed: a cool-down of 1 s has to double five times before there is one.
     const lasting = { ...given, lastsMs: given.lastsMs + 400_000 };

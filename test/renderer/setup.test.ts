@@ -16,7 +16,7 @@ describe('an address as typed', () => {
     [' http://a.test ', 'http://a.test'],
     ['ftp://nowhere', 'ftp://nowhere'],
     ['soon', 'soon'],
-  ])('%s is %s', (typed, meant) => {
+  ])('the typed address %s is completed to %s', (typed, meant) => {
     expect(completeAddress(typed)).toBe(meant);
   });
 });
@@ -29,13 +29,13 @@ test('every preset has an address or an example of one, and a service says where
   expect(new Set(PRESETS.map(({ name }) => name)).size).toBe(PRESETS.length);
 });
 
-test('an upstream is named after its service, and one of one’s own after its address', () => {
+test('an upstream is named after its service, and any other after its address', () => {
   const [service, program] = [PRESETS[0], PRESETS.find(({ baseUrl }) => baseUrl === null)];
   expect(service && labelFor(service, '')).toBe('OpenAI');
   expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower:11434');
 });
 
-describe('the words of a test', () => {
+describe('the words for a test of an upstream', () => {
   const passed: UpstreamTest = {
     ok: true,
     model: 'qwen3',
@@ -46,7 +46,7 @@ describe('the words of a test', () => {
     completionTokens: 8,
   };
 
-  test('that passed tell model, times and tokens, and leave out what is not known', () => {
+  test('a passed test of an upstream shows model, times and tokens, and leaves out what is not known', () => {
     const words = (over: object = {}) =>
       testWords({ kind: 'ended', result: { ...passed, ...over } }).detail;
     expect(words()).toBe('qwen3 answered in 412 ms · first token 120 ms · 20 tokens');
@@ -54,7 +54,7 @@ describe('the words of a test', () => {
     expect(words({ model: null })).toMatch(/No model is set/);
   });
 
-  test('that failed are the upstream’s own', () => {
+  test('a failed test of an upstream shows the upstream’s own words', () => {
     const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
     expect(testWords({ kind: 'ended', result })).toMatchObject({
       tone: 'red',
@@ -63,7 +63,7 @@ describe('the words of a test', () => {
     });
   });
 
-  test('that met an engine which still loads its model say so, and what to expect', () => {
+  test('a test that meets an engine which still loads its model says so, and what to expect', () => {
     const message = 'Loading model';
     const result = { ok: false, reason: 'starting', message, totalMs: 9 } as const;
     const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
@@ -72,7 +72,7 @@ describe('the words of a test', () => {
   });
 });
 
-test('what is said of the engines of this machine fits what was found', () => {
+test('the note on the engines of this machine fits what was found', () => {
   const on = (over: Parameters<typeof agentView>[0]) =>
     engineNote({ kind: 'on', view: agentView(over) });
   expect(on({ engines: [] })).toMatch(/^No engine found yet/);

@@ -64,7 +64,7 @@ test('the program and its window import only packages of package.json, and the d
   );
 });
 
-test('each package of tools/development has a user', () => {
+test('each package of tools/development is used', () => {
   const texts = textsOf(USERS).map(([, text]) => text);
   const isUsed = (name: string) => {
     if (name === 'typescript') return manifest.scripts['types'] === 'tsc -b';

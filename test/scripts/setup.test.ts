@@ -122,8 +122,8 @@ function setUp(tree: string, names: readonly string[] = [], version: 'this' | '2
 
 const DONE = { status: 0, stderr: '' };
 
-describe.runIf(process.platform !== 'win32')('the dependencies', () => {
-  test('dependencies are not installed again after an npm ci of one’s own', () => {
+describe.runIf(process.platform !== 'win32')('the set-up of a checkout', () => {
+  test('set-up does not install dependencies again after an npm ci', () => {
     const all = { ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': FAST_CHECK };
     expect(setUp(checkout(all))).toEqual({ ...DONE, asked: [] });
     expect(setUp(checkout(all), ['development'])).toEqual({ ...DONE, asked: [] });
@@ -154,18 +154,18 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
       'a package has other contents',
       { 'node_modules/left-pad': { ...LEFT_PAD, integrity: 'sha512-x' } },
     ],
-  ])('dependencies are installed where %s', (_why, installed) => {
+  ])('set-up installs dependencies where %s', (_why, installed) => {
     const asked = ['install --no-save --no-workspaces'];
     expect(setUp(checkout(installed))).toEqual({ ...DONE, asked });
   });
 
-  test('dependencies are installed where npm has only written down that they are', () => {
+  test('set-up installs dependencies that npm has listed as installed but that are not there', () => {
     const tree = checkout(ROOT_ONLY);
     rmSync(join(tree, 'node_modules/left-pad'), { recursive: true });
     expect(setUp(tree)).toEqual({ ...DONE, asked: ['install --no-save --no-workspaces'] });
   });
 
-  test('tools that are there already are kept up to date by a start, so that the next one finds all in order', () => {
+  test('a start keeps tools that are already there up to date, so that the next one installs nothing', () => {
     const old = { ...FAST_CHECK, version: '4.10.1' };
     const tree = checkout({ ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': old });
     const tools =
@@ -173,7 +173,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(setUp(tree)).toEqual({ ...DONE, asked: [`install --no-save ${tools}`] });
   });
 
-  test('npm gets the address of each archive from the registry that it is set to, and asks for no descriptions', () => {
+  test('set-up gives npm the address of each archive, in the registry that npm is set to', () => {
     const tree = checkout(null);
     expect(setUp(tree)).toMatchObject(DONE);
     const { packages } = JSON.parse(readFileSync(join(tree, 'bin/addressed.json'), 'utf8')) as {
@@ -188,14 +188,14 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
   });
 
-  test('a registry that keeps archives at other paths is asked where they are', () => {
+  test('set-up asks a registry that keeps archives at other paths where they are', () => {
     const tree = checkout(null);
     writeFileSync(join(tree, 'bin/said'), 'npm error code E404\n');
     const asked = ['ci --no-workspaces', 'ci --no-workspaces'];
     expect(setUp(tree)).toEqual({ ...DONE, asked });
   });
 
-  test('what npm says of an install that failed is passed on, and no lockfile of its own stays behind', () => {
+  test('set-up passes on what npm says of an install that failed, and leaves no lockfile of its own', () => {
     const tree = checkout(null);
     writeFileSync(join(tree, 'bin/said'), 'npm error code ENOSPC\n');
     const { status, stderr, asked } = setUp(tree);
@@ -204,20 +204,20 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
   });
 
-  test('the lockfile of an install that was cut off is taken away before it is taken for that of the project', () => {
+  test('set-up removes the lockfile that an interrupted install left', () => {
     const tree = checkout(ROOT_ONLY);
     writeFileSync(join(tree, 'npm-shrinkwrap.json'), '{}');
     expect(setUp(tree)).toEqual({ ...DONE, asked: [] });
     expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
   });
 
-  test('where npm has no Node 24 for this system, setup says so', () => {
+  test('set-up says so where npm has no Node 24 for this system', () => {
     const { status, stderr } = setUp(checkout(ROOT_ONLY), [], '20');
     expect(status).toBe(1);
     expect(stderr).toMatch(/^npm has no Node 24 for .+\. Install it \(https:\/\/nodejs.org\)/);
   });
 
-  test('an older Node takes Node 24 out of the package that the lockfile has, and scripts of npm run on it', () => {
+  test('set-up on an older Node takes Node 24 out of the package in the lockfile, and scripts of npm run on it', () => {
     const tree = checkout(ROOT_ONLY);
     addNode24(tree);
     const link = join(tree, 'node_modules/.bin/node');
@@ -232,7 +232,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
   });
 
-  test('a package of Node with other contents than the lockfile names is refused', () => {
+  test('set-up refuses a package of Node that differs from the lockfile', () => {
     const tree = checkout(ROOT_ONLY);
     addNode24(tree, { integrity: 'sha512-x' });
     const { status, stderr } = setUp(tree, [], '20');
@@ -255,7 +255,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
   });
 });
 
-test('there is a package of Node for each system that the program runs on', () => {
+test('npm has a package of Node for each system that the program runs on', () => {
   const { optionalDependencies } = readJson('tools/node/package.json');
   const systems = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
   const names = systems.map((system) => {
@@ -265,7 +265,7 @@ test('there is a package of Node for each system that the program runs on', () =
   expect(new Set(names)).toEqual(new Set(Object.keys(optionalDependencies ?? {})));
 });
 
-test('no install script runs at setup, as it would want a compiler or the network', () => {
+test('set-up runs no install script, as that would need a compiler or the network', () => {
   const scripted = Object.entries(readJson('package-lock.json')['packages'] as Packages)
     // With such a file npm runs a compiler by itself.
     .filter(([at, it]) => 'hasInstallScript' in it || existsSync(join(ROOT, at, 'binding.gyp')))

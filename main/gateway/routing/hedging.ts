@@ -17,11 +17,11 @@ export interface HedgeDeps extends CallDeps {
 
 /**
  * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
- * cost money, because `local` was slow.
+ * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
  */
 function mayHedge(hedge: Hedge, from: UpstreamId, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
-  return hedge === 'all' || (from === 'local') === (to === 'local');
+  return hedge === 'all' || from !== 'local' || to === 'local';
 }
 
 /** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */

@@ -134,17 +134,11 @@ export function outsideAddresses(): readonly OutsideAddress[] {
 /** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
 export const outsideAddress = (): string | null => outsideAddresses()[0]?.address ?? null;
 
-export type BodyRead =
-  | { readonly kind: 'body'; readonly bytes: Buffer }
-  | { readonly kind: 'too_large' }
-  /** The budget for bodies in flight is used up. */
-  | { readonly kind: 'no_room' }
-  /** The pieces were so small that it must be an attack. */
-  | { readonly kind: 'tiny_pieces' }
-  /** It fell `SLACK_MS` behind `MIN_BYTES_PER_S`. */
-  | { readonly kind: 'too_slow' }
-  /** The caller went away while sending. */
-  | { readonly kind: 'aborted' };
+/**
+ * Why a body is not taken. `no_room`: the budget for bodies in flight is used up; `tiny_pieces`: so small that it must
+ * be an attack; `too_slow`: it fell `SLACK_MS` behind `MIN_BYTES_PER_S`.
+ */
+export type BodyRefusal = 'too_large' | 'no_room' | 'tiny_pieces' | 'too_slow';
 
 interface BodyLimits {
   readonly maxBytes: number;
@@ -160,11 +154,14 @@ const SLACK_MS = 20_000;
 /** For the callers of such a body. */
 export const TOO_SLOW_BODY = `Timed out: the body stopped arriving, or came at less than ${MIN_BYTES_PER_S} bytes a second.`;
 
-/** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
+/**
+ * Reads a whole body; `aborted`: the caller went away while sending. After a refusal the rest is read and dropped,
+ * until the caller closes the connection.
+ */
 export function readBody(
   req: IncomingMessage,
   { maxBytes, clock, share }: BodyLimits,
-): Promise<BodyRead> {
+): Promise<Buffer | BodyRefusal | 'aborted'> {
   return new Promise((resolve) => {
     const length = req.headers['content-length'];
     const announcedBytes = length === undefined ? null : Number(length);
@@ -172,17 +169,17 @@ export function readBody(
     let dueTicks = clock.ticks() + SLACK_MS;
     let isOver = false;
 
-    const end = (read: BodyRead) => {
+    const end = (read: Buffer | BodyRefusal | 'aborted') => {
       if (isOver) return;
       isOver = true;
       cancelTimer();
       resolve(read);
     };
-    const refuse = (kind: 'too_large' | 'no_room' | 'tiny_pieces' | 'too_slow') => {
+    const refuse = (refusal: BodyRefusal) => {
       if (isOver) return;
       body.clear();
       share?.giveBack();
-      end({ kind });
+      end(refusal);
     };
     const onTime = () => {
       const remainingMs = dueTicks - clock.ticks();
@@ -204,9 +201,9 @@ export function readBody(
       hold(body.length + chunk.length);
       if (!isOver) body.add(chunk);
     });
-    req.on('end', () => end({ kind: 'body', bytes: body.take() }));
-    req.on('close', () => end({ kind: 'aborted' }));
-    req.on('error', () => end({ kind: 'aborted' }));
+    req.on('end', () => end(body.take()));
+    req.on('close', () => end('aborted'));
+    req.on('error', () => end('aborted'));
     req.on(TINY_PIECES, () => refuse('tiny_pieces'));
   });
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { AskedDestination, AskedModel, AskedModels } from '#shared/asked-models.ts';
+import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
 import { counted, formatAge, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';

@@ -1,5 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';

@@ -32,7 +32,7 @@ function gpuText({ record }: AgentView): string {
   const { count } = record.gpu;
   if (count === 0) return words.noneFound;
   // A no-break space keeps a figure and its unit on one line.
-  const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
+  const chip = chipText(record).replace(/ (?=[MG]B$)/, '\u00a0');
   return count === 1 ? chip : words.gpus(count, chip);
 }
 

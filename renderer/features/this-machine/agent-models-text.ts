@@ -1,5 +1,11 @@
 import type { AgentModel, AgentView } from '#shared/agent.ts';
-import { formatAge, formatCount, formatMinute } from '../../text/format.ts';
+import {
+  formatAge,
+  formatCount,
+  formatFileSize,
+  formatMemory,
+  formatMinute,
+} from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { engineName } from './agent-engine.ts';
 
@@ -12,8 +18,6 @@ export function modelGroups(models: readonly AgentModel[]) {
   };
 }
 
-const BYTES_PER_GB = 1e9;
-
 /** What is known of a model, in words; nothing where it is unknown. */
 export function modelDetail(model: AgentModel, nowMs: number): string {
   const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
@@ -23,16 +27,11 @@ export function modelDetail(model: AgentModel, nowMs: number): string {
     loaded === true && loadedAt !== null
       ? words.loaded(formatAge(Math.max(0, nowMs - loadedAt)))
       : null,
-    vramBytes === null ? null : words.vram(gigabytes(vramBytes)),
-    vramBytes === null && sizeBytes !== null ? words.size(gigabytes(sizeBytes)) : null,
+    vramBytes === null ? null : words.vram(formatMemory(vramBytes)),
+    vramBytes === null && sizeBytes !== null ? formatFileSize(sizeBytes) : null,
     contextLength === null ? null : words.window(formatCount(contextLength)),
   ];
   return parts.filter((part) => part !== null).join(' · ');
-}
-
-function gigabytes(bytes: number): string {
-  const gb = bytes / BYTES_PER_GB;
-  return gb >= 10 ? String(Math.round(gb)) : gb.toFixed(1);
 }
 
 /** Until when the memory is freed, for a sentence; null: until told. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
-test('a database of a version that knew no electricity keeps its figures', () => {
+test('a usage database of a version without electricity keeps its figures', () => {
   const path = join(temporaryDirectory(), 'usage.db');
   const open = () => {
     const opened = openUsageDatabase(path, 0);
