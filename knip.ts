@@ -43,6 +43,7 @@ export default {
     'dpkg-deb',
     'apt-get',
     'ruby',
+    'makepkg',
     'dbus-run-session',
     'taskset',
     'script',
