@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCKED, npm, ROOT } from './tree.mjs';
 
-/** What npm keeps of its last install in this folder, whoever asked for it. */
+/** What npm keeps of its last install in this folder, by any command. */
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
 
 /** The lockfile under the name that npm prefers, with addresses; there while npm installs. */

@@ -1,11 +1,12 @@
 // Brings what is missing: the packages of package.json, and what is named: `development` (all packages of tools/),
-// and the builds `window`, `package`, and `desktop` with its packages. Runs before everything else, on whatever Node is there (20 or newer).
+// and the builds `window`, `package`, and `desktop` with its packages. Runs before
+// everything else, on whatever Node is there (20 or newer).
 import { build } from './build.mjs';
 import { install, isInstalled, isThere, tidyUp } from './install.mjs';
 import { bringNode24, linkNode24 } from './node-24.mjs';
 import { HAS_NODE_24 } from './tree.mjs';
 
-/** By workspace, who asks for its packages. A plain `npm ci` brings all. */
+/** By workspace, the names that ask for its packages. A plain `npm ci` brings all. */
 const ASKED_BY = {
   'tools/development': ['development'],
   'tools/desktop': ['desktop', 'development'],
@@ -14,7 +15,7 @@ const ASKED_BY = {
 };
 
 const named = process.argv.slice(2);
-// What is there already is kept up to date, whoever asks.
+// What is there already is kept up to date by every command.
 const asking = isThere('tools/development') ? [...named, 'development'] : named;
 const workspaces = Object.entries(ASKED_BY)
   .filter(([place, names]) => isThere(place) || names.some((name) => asking.includes(name)))

@@ -91,7 +91,7 @@ const statsSchema = z.strictObject({
   }),
 });
 
-export const LOCAL_HEALTH = ['ok', 'degraded', 'unavailable'] as const;
+const LOCAL_HEALTH = ['ok', 'degraded', 'unavailable'] as const;
 export type LocalHealth = (typeof LOCAL_HEALTH)[number];
 
 export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AgentView, AgentWish } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -17,8 +17,11 @@ export const AGENT = z.looseObject({
 });
 
 /** Sets the mode of this machine and prints the new state. */
-export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<CommandOutcome> {
-  const json = { wish };
+export async function setMode(
+  { dataDirectory }: Input,
+  choice: OwnerChoice,
+): Promise<CommandOutcome> {
+  const json = { mode: choice };
   const asked = await ask(dataDirectory, {
     method: 'POST',
     path: 'agent/mode',

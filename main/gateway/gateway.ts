@@ -92,7 +92,7 @@ export interface GatewayDeps {
   /** The same for the sessions and the remembered browsers. */
   readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
-  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
   readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;

@@ -38,7 +38,7 @@ export function formatCompact(count: number): string {
   return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 }
 
-/** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `4.7 GB`, `24 GB`. */
+/** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */
 export function formatMemory(bytes: number): string {
   return formatSize(bytes, 1024);
 }
@@ -54,7 +54,7 @@ function formatSize(bytes: number, base: number): string {
   if (Math.round(mb) < base)
     return `${formatCount(bytes === 0 ? 0 : Math.max(1, Math.round(mb)))} MB`;
   const gb = mb / base;
-  return `${gb < 9.95 ? Number(gb.toFixed(1)) : formatCount(Math.round(gb))} GB`;
+  return `${gb < 99.95 ? Number(gb.toFixed(1)) : formatCount(Math.round(gb))} GB`;
 }
 
 /** `12 of 24 GB`, `300 MB of 24 GB`: the unit once if it is the same. */

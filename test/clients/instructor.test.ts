@@ -10,7 +10,7 @@ import { cut, error, hang, ROLE, startUpstream, type Script } from '../support/u
 import { IMAGE, KEY, MODEL } from './client.ts';
 
 // `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Of its streams only whole
-// ones are tried: it loses the error of one that breaks off or is aborted, whoever serves it.
+// ones are tried: it loses the error of one that breaks off or is aborted, at any upstream.
 
 const instructor = (url: string, mode: 'TOOLS' | 'JSON' | 'JSON_SCHEMA' | 'MD_JSON' = 'TOOLS') => {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });

@@ -217,11 +217,11 @@ test.each(BAD)('a change that is %s is refused as a whole', (_title, tree, says)
   const { config, directory, changes } = live({ SWITCHYARD_ONDEMAND_WARMUP: 'true' });
   const before = config.current();
   const good = { routing: { forceZero: true } };
-  for (const wish of [
+  for (const change of [
     { ...good, ...(tree as object) },
     { ...(tree as object), ...good },
   ]) {
-    expect(config.patch(wish)).toMatchObject({
+    expect(config.patch(change)).toMatchObject({
       kind: 'refused',
       message: expect.stringMatching(says),
     });

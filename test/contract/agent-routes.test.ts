@@ -70,7 +70,7 @@ test('the agent’s view shows what the machine is, where it listens and how it 
   const view = await gateway.view();
   expect(view).toMatchObject({
     id: expect.stringMatching(/^prv_[0-9a-f]{32}$/),
-    owner: { wish: 'on', mode: 'on', reasons: [] },
+    owner: { choice: 'on', mode: 'on', reasons: [] },
     server: { host: '127.0.0.1', ports: [{ kind: 'listening', port: expect.any(Number) }] },
     registry: { kind: 'own', url: null },
     record: { region: 'attic', agent_url: view.server.url },
@@ -100,12 +100,12 @@ describe('who may use the agent’s routes', () => {
     const gateway = await started();
     expect((await send(gateway.url + AGENT)).status).toBe(200);
     for (const path of POSTS) {
-      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { wish: 'paused' });
+      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { mode: 'paused' });
       expectError(bare, 401, 'control_required');
       const wrong = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(NO_TOKEN));
       expectError(wrong, 401, 'control_required');
     }
-    expect((await gateway.view()).owner.wish).toBe('on');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 
   test('reading the agent’s view needs a key where keys are set, and a key is not control', async () => {
@@ -135,7 +135,7 @@ test('each of the agent’s routes is a 409 that says how to switch it on while 
   const gateway = await started({ AGENT: 'false' });
   const refused = [
     await send(gateway.url + AGENT),
-    await gateway.post('mode', { wish: 'paused' }),
+    await gateway.post('mode', { mode: 'paused' }),
     await gateway.post('join', { url: 'http://127.0.0.1:1', token: NO_TOKEN }),
     await gateway.post('leave', {}),
     await gateway.post('doctor', {}),
@@ -162,9 +162,9 @@ function expectBadField(answer: HttpAnswer, field: string): void {
 describe('bad bodies on the agent’s routes', () => {
   test('a bad mode is a 400 that names the field, and nothing happens', async () => {
     const gateway = await started();
-    const bad = [{}, { wish: null }, { wish: 'off' }, { wish: ['on'] }, { WISH: 'paused' }, []];
-    for (const json of bad) expectBadField(await gateway.post('mode', json), 'wish');
-    expect((await gateway.view()).owner.wish).toBe('on');
+    const bad = [{}, { mode: null }, { mode: 'off' }, { mode: ['on'] }, { MODE: 'paused' }, []];
+    for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 
   test('a bad join is a 400 that names the field, and nothing happens', async () => {
@@ -193,26 +193,26 @@ describe('bad bodies on the agent’s routes', () => {
         400,
         'invalid_request',
       );
-      const broken = await send(route, { method: 'POST', headers, body: '{"wish":' });
+      const broken = await send(route, { method: 'POST', headers, body: '{"mode":' });
       expectError(broken, 400, 'invalid_request');
       const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
       expectError(long, 413, 'body_too_large');
     }
-    expect((await gateway.view()).owner.wish).toBe('on');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 });
 
 test('a change of mode is answered with the resulting view', async () => {
   const gateway = await started();
-  for (const [wish, mode] of [
+  for (const [choice, mode] of [
     ['paused', 'paused'],
     ['drained', 'paused'],
     ['on', 'on'],
   ] as const) {
-    const answer = await gateway.post('mode', { wish });
+    const answer = await gateway.post('mode', { mode: choice });
     expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.text)).toMatchObject({ owner: { wish, mode } });
-    expect((await gateway.view()).owner).toMatchObject({ wish, mode });
+    expect(JSON.parse(answer.text)).toMatchObject({ owner: { choice, mode } });
+    expect((await gateway.view()).owner).toMatchObject({ choice, mode });
   }
 });
 
@@ -247,7 +247,7 @@ describe('the doctor over HTTP', () => {
   test('the doctor examines the agent as it is now, not as its files have it', async () => {
     const engine = await startModelServer(answers('hi'));
     const gateway = await started({ ENGINE_URL: engine.url });
-    await gateway.post('mode', { wish: 'paused' });
+    await gateway.post('mode', { mode: 'paused' });
     const { checks } = await runChecks(gateway);
     const inference = checks.find(({ name }) => name === 'test inference returns choices');
     expect(inference).toMatchObject({

@@ -43,7 +43,7 @@ test('an engine that is called by its address gets no request while its memory i
   expect([...engine.loaded]).toEqual([]);
   const { upstream, reason } = await chat(url);
   expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
-  await order('mode', { wish: 'on' });
+  await order('mode', { mode: 'on' });
   await expect.poll(async () => (await view()).owner.mode).toBe('on');
   expect([...engine.loaded]).toEqual(['small']);
 });

@@ -37,7 +37,7 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
   return { clock, local, a, b, gateway, prefers: by };
 }
 
-test('the preferred upstream is asked first for an hour; then the order is the fixed one again', async () => {
+test('the preferred upstream is called first for an hour, and the order is the fixed one again after it', async () => {
   const { clock, gateway, prefers } = await started();
   const before = await gateway.status();
   const until = new Date(clock.now() + HOUR_MS).toISOString();
@@ -52,7 +52,7 @@ test('the preferred upstream is asked first for an hour; then the order is the f
   expect(await gateway.status()).not.toHaveProperty('preferred');
 });
 
-test('where the preferred upstream fails, the others are asked in the fixed order, and its circuit counts as always', async () => {
+test('the other upstreams follow in the fixed order where the preferred one fails, and its circuit counts as always', async () => {
   const { a, b, gateway, prefers } = await started({ FAIL_THRESHOLD: '1', COOLDOWN_MS: '600000' });
   await prefers('hosted_b');
   b.script = error(503);
@@ -65,7 +65,7 @@ test('where the preferred upstream fails, the others are asked in the fixed orde
   expect(gateway.host.snapshot().judgement.verdict).toEqual({ kind: 'serving', by: 'local' });
 });
 
-test('a preference ends as soon as it is told to', async () => {
+test('a preference ends as soon as the owner ends it', async () => {
   const { gateway, prefers } = await started();
   await prefers('hosted_a');
   const answer = await prefer(gateway, { id: null });
@@ -84,7 +84,7 @@ test('a slow preferred upstream is hedged at local, which is next and costs noth
   expect([local.calls.length, a.calls.length]).toEqual([1, 0]);
 });
 
-test('no money is spent for a preference where none may be spent', async () => {
+test('a preference spends no money where none may be spent', async () => {
   const { a, gateway, prefers } = await started();
   await prefers('hosted_a');
   const free = { 'x-gateway-force-zero': '1' };
@@ -127,7 +127,7 @@ test('a model that the owner gave a meaning is asked for where it is before the 
   expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a' });
 });
 
-test('a preference goes with its service to another place, and ends when it is removed', async () => {
+test('a preference moves with its service to another place, and ends when it is removed', async () => {
   const { gateway, prefers } = await started();
   await gateway.set({ hosted_c: { baseUrl: 'http://127.0.0.1:9', label: 'Saved' } });
   await prefers('hosted_c');
@@ -148,7 +148,7 @@ test('a preference follows a swap of its upstream', async () => {
   expect((await gateway.status()).preferred?.id).toBe('hosted_c');
 });
 
-test('the window hears of a preference when it begins and when its hour is over', async () => {
+test('the dashboard learns of a preference when it begins and when its hour is over', async () => {
   const { clock, gateway, prefers } = await started();
   const feed = await readFeed(gateway.url);
   await feed.event(1);

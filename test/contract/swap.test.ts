@@ -128,14 +128,14 @@ test('a call that ran before a swap does not count against the upstream that is 
 });
 
 test('the spending of an upstream moves with its budget, and its history too', async () => {
-  const dear = await startUpstream(
+  const costly = await startUpstream(
     json(200, { ...completion('hi'), usage: { prompt_tokens: 10, completion_tokens: 250 } }),
   );
   const directory = temporaryDirectory();
   const started = await startWithHistory({}, directory);
   const gateway = { ...started, ...controlOf(started) };
   await gateway.patch({
-    hosted_a: { baseUrl: dear.url, priceOutput: 1000, budgetDay: 0.2, model: 'dear' },
+    hosted_a: { baseUrl: costly.url, priceOutput: 1000, budgetDay: 0.2, model: 'costly' },
   });
   await chat(gateway.url, HELLO);
   expect((await reportOf(gateway, 'hosted_a')).budget?.spent).toBeCloseTo(0.25, 9);
@@ -148,7 +148,7 @@ test('the spending of an upstream moves with its budget, and its history too', a
   onTestFinished(() => void opened.db.close());
   const { text } = await send(`${gateway.url}/api/v1/history`);
   const { parts } = JSON.parse(text) as { parts: { upstream: string; model: string }[] };
-  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'dear']]);
+  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'costly']]);
   const { spent } = createUsageQueries(opened.db).before({ dayFrom: 0, monthFrom: 0 });
   expect(spent).toEqual([{ name: 'hosted_b', day: 250_000_000, month: 250_000_000 }]);
 });

@@ -28,7 +28,7 @@ describe('the page in the window', () => {
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=1']);
   });
 
-  test('the page has no Node and no privilege of its own', async () => {
+  test('the desktop page has no Node and no privilege of its own', async () => {
     const { window } = await startDesktop();
     expect(window().options.webPreferences).toMatchObject({
       sandbox: true,
@@ -55,7 +55,7 @@ describe('the page in the window', () => {
     },
   );
 
-  test('the page opens no further windows and holds no webview', async () => {
+  test('the desktop page opens no further windows and holds no webview', async () => {
     const { window } = await startDesktop();
     expect(window().webContents.openHandler()).toEqual({ action: 'deny' });
     const event = new FakeEvent();

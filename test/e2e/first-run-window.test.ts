@@ -115,6 +115,30 @@ describe('first starts, with nothing configured', () => {
     expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
   });
 
+  test.each([
+    ['', '/v1'],
+    ['/v1/chat/completions', '/v1'],
+    ['/api/v1/', '/api/v1'],
+  ])('a first start finds the API of an address that ends in "%s" at %s', async (ending, path) => {
+    const service = await startService();
+    service.answerGet = ({ res, path: asked }) => {
+      const isList = asked === `${path}/models`;
+      res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+      res.end(isList ? MODELS : '{}');
+    };
+    const page = await openPage((await startWindow()).controlLink());
+    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    const { host } = new URL(service.url);
+    await page.getByLabel('Base URL').fill(host + ending);
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('large');
+    await page.getByText(`sent only to http://${host}${path}.`).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).getAttribute('placeholder')).toBe(host);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Works\./).waitFor();
+    expect(service.calls.map((call) => call.path)).toEqual([`${path}/chat/completions`]);
+    await station(page, host).getByText('serving').waitFor();
+  });
+
   test('a first start shows why a service does not list its models, and lets one be named', async () => {
     const service = await startService();
     service.answerGet = ({ res }) => void res.writeHead(404).end();

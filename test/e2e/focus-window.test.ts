@@ -17,7 +17,7 @@ async function openOverview() {
   return { demo, page };
 }
 
-test('at a new page the focus goes to its heading, however one came there', async () => {
+test('the focus goes to the heading of a new page, however it was opened', async () => {
   const { page } = await openOverview();
   expect(await focused(page)).toMatch(/^body/);
   await page.getByRole('link', { name: 'Requests', exact: true }).focus();
@@ -39,7 +39,7 @@ test('at a new page the focus goes to its heading, however one came there', asyn
   expect(await heading.evaluate((it) => getComputedStyle(it).outlineStyle)).toBe('none');
 });
 
-test('from the heading Tab goes on in the page, and a page with a field of its own puts the focus there', async () => {
+test('the Tab key goes from the heading into the page, and a page with a field of its own focuses that', async () => {
   const { page } = await openOverview();
   await page.keyboard.press('4');
   await expect.poll(() => focused(page)).toBe('h1 Requests');

@@ -33,17 +33,17 @@ const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
 test('the commands pause, drain and resume print the state that follows, and bring it about', async () => {
   const { run, owner } = await startOwned();
   expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
-  expect(await owner()).toMatchObject({ wish: 'paused', mode: 'paused' });
+  expect(await owner()).toMatchObject({ choice: 'paused', mode: 'paused' });
   expect(await run('drain')).toEqual(
     done('paused: Its owner lets running requests finish and takes no new ones.'),
   );
-  expect(await owner()).toMatchObject({ wish: 'drained' });
+  expect(await owner()).toMatchObject({ choice: 'drained' });
   expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
-  expect(await owner()).toMatchObject({ wish: 'on', mode: 'on' });
+  expect(await owner()).toMatchObject({ choice: 'on', mode: 'on' });
 });
 
 test('a state in which requests still run says how many', () => {
-  const owner = { wish: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
+  const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
   const view = { owner, inFlight: 2 } as unknown as AgentView;
   expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
 });

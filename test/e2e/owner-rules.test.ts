@@ -44,7 +44,7 @@ describe('changed owner rules in the list of machines and in routing', () => {
       });
       await follows(host, on, HELD);
       expect((await host.view()).owner).toMatchObject({
-        wish: 'on',
+        choice: 'on',
         mode: 'paused',
         rules: on,
         reasons: [expect.stringMatching(reason)],

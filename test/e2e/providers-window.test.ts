@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import type { HostEdges } from '../../main/app/app.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
@@ -8,6 +9,7 @@ import { openPage } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { putCardOnPath } from '../support/two-hosts.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
@@ -157,11 +159,14 @@ test('the install command is shown on a network with its digest, for machines wi
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('a machine joins by the pasted join command, without a terminal', async () => {
-  const other = await start(openStore);
+test('a machine joins by the pasted join command, without a terminal, and is told apart from one of its name', async () => {
+  putCardOnPath();
+  const other = await start(openStore, AGENT);
   const otherPage = await openPage(other.controlLink());
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
+  // At once, when the list of machines may not have been read yet.
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
+  await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
   const line = await otherPage.getByText(/^switchyard join/).innerText();
 
   const machine = await start(openStore, AGENT);
@@ -184,8 +189,17 @@ test('a machine joins by the pasted join command, without a terminal', async () 
   await field.fill(line);
   await page.getByRole('button', { name: /^Join 127/ }).click();
   await field.waitFor({ state: 'detached' });
-  await otherPage.getByText(/has joined/).waitFor();
+  const name = `${hostname()} (${(await idOf(machine)).slice(4, 12)})`;
+  await otherPage.getByText(`${name} has joined.`).waitFor();
+  await otherPage.getByRole('link', { name: `See ${name}`, exact: true }).click();
+  await otherPage.getByRole('heading', { level: 1, name }).waitFor();
 });
+
+/** The id of the machine that a gateway runs on. */
+async function idOf(host: Awaited<ReturnType<typeof start>>): Promise<string> {
+  const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/agent`);
+  return ((await answer.json()) as { id: string }).id;
+}
 
 /** Verified machines that reported just now, with GPUs of 40 to 89 °C. */
 function stateOf(count: number) {

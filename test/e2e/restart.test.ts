@@ -115,7 +115,7 @@ test.each([
   const { upstreams, stats } = await next.status();
   expect(stats).toMatchObject({ totalRequests: 0, fallbackCount: 0 });
   expect(upstreams[1]).toMatchObject({ healthy: true });
-  // It serves, learns and keeps anew.
+  // It serves, learns and keeps again.
   await chat(next.url);
   await end(next.cli, 'SIGTERM');
   expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({ totalRequests: 1 });

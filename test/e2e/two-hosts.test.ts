@@ -126,7 +126,7 @@ test('a machine that joined while it was off is verified at its start, follows i
   expect(await heartbeats(gateway, id)).toBeGreaterThan(0);
   await expectServed(gateway, id);
 
-  expect((await running.post('agent/mode', { wish: 'paused' })).status).toBe(200);
+  expect((await running.post('agent/mode', { mode: 'paused' })).status).toBe(200);
   // Before the gateway hears of it, the machine's own refusal sends the caller on.
   await reasonForHosted(gateway);
   await soon(async () => {
@@ -134,7 +134,7 @@ test('a machine that joined while it was off is verified at its start, follows i
   });
   expect(await modelsOf(gateway)).not.toContain('m');
   expect(await reasonForHosted(gateway)).toBe('local=paused');
-  expect((await running.post('agent/mode', { wish: 'on' })).status).toBe(200);
+  expect((await running.post('agent/mode', { mode: 'on' })).status).toBe(200);
   await verified(gateway, id);
   await soon(() => expectServed(gateway, id));
 

@@ -148,3 +148,14 @@ test('the search of settings shows what matches, behind "More" too, and everythi
   await search.fill('');
   await expect.poll(shown).toEqual(['Engine address']);
 });
+
+test('the arrow of "More" points down only once it is open', async () => {
+  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  await openSettings(page, '/local');
+  const more = section(page, 'Your GPUs (Local)').locator('.more-fields > summary');
+  const arrow = () => more.evaluate((it) => getComputedStyle(it, '::before').rotate);
+  await more.waitFor();
+  expect(await arrow()).toBe('-45deg');
+  await more.click();
+  expect(await arrow()).toBe('45deg');
+});

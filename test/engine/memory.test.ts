@@ -80,10 +80,10 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
     expect(await loadedIn(router.url)).toEqual([]);
 
-    await host.order('agent/mode', { wish: 'on' });
+    await host.order('agent/mode', { mode: 'on' });
     await soon(async () => {
       const { upstream } = await chat(host.url, askFor('alpha'));
-      // Whoever answers: nothing but the agent loads it, and it does before requests return.
+      // No request loads it: nothing but the agent loads it, and it does before requests return.
       if (upstream === 'local') return;
       expect(await loadedIn(router.url)).toEqual(['alpha']);
       throw new Error('not back yet');

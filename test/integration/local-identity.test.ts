@@ -25,7 +25,7 @@ async function startBefore(owner: string) {
   await engine.close();
   const clock = createManualClock();
   const gateway = await startGateway({ LOCAL_ENGINE_URL: engine.url }, clock);
-  // The list was asked for in vain, and will be again in 5 s.
+  // The request for the list failed, and is made again in 5 s.
   await clock.timer(5000, 5000);
   await engine.reopen();
   return { engine, clock, gateway };

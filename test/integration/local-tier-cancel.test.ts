@@ -19,7 +19,7 @@ import { at } from '../support/words.ts';
 
 const A = chunk({ content: 'a' });
 
-/** Nobody is occupied any more, and nobody's health bears a mark but for failures before the leaving. */
+/** No machine is occupied any more, and none is marked except for failures before the caller left. */
 async function expectForgotten(
   tier: Tier,
   machines: readonly Machine[],

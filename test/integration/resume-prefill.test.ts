@@ -81,8 +81,8 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
     });
 
     test('a caller gets an answer that visibly ends, never a doubled one, where all upstreams begin it again', async () => {
-      const anew = sse(...told('b'));
-      const { gateway } = await startHandover([cut(...BEGUN), anew, anew], settings);
+      const restart = sse(...told('b'));
+      const { gateway } = await startHandover([cut(...BEGUN), restart, restart], settings);
       const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });

@@ -170,7 +170,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-test.each(Object.entries(PROPERTIES))('after any exclusions, %s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('%s, after any exclusions', (_, holds) => {
   const events = fc.array(event, { maxLength: 20, size: 'max' });
   const property = fc.property(events, (past) => {
     const steps = play(past);

@@ -208,7 +208,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
 const RUNS = { numRuns: 5000 };
 
-test.each(Object.entries(PROPERTIES))('in any history of a circuit, %s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
   const property = fc.property(history, (past) => {
     for (const step of play(past)) check(holds(step), step);
   });
@@ -236,7 +236,7 @@ const REMEMBERED: readonly History[] = [
 ];
 
 test.each(Object.entries(PROPERTIES))(
-  'in the remembered histories of a circuit, %s',
+  '%s, in the remembered histories of a circuit',
   (_, holds) => {
     const steps = REMEMBERED.flatMap((past) => play(past));
     expect(steps.filter((step) => !holds(step))).toEqual([]);

@@ -257,7 +257,7 @@ async function order(kind: 'test' | 'reset' | 'save', { id }: Spot, world: World
   if (kind === 'test')
     await postJson(`${world.gateway.url}/api/v1/upstreams/${id}/test`, {}, control);
   else {
-    // Whoever repairs something may want to hear no more of what was before.
+    // After a repair, earlier failures may no longer matter.
     const [one, ...others] = world.spots.filter((spot) => spot.id === id);
     if (isOut && others.length === 0) one?.forget();
     if (kind === 'save') await patch({ [id]: { timeoutMs: 29_000 } });

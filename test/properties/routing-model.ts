@@ -124,7 +124,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return coolUntil > now ? { reason: 'circuit_open', backAt: coolUntil } : null;
   }
 
-  /** Only what was dear makes the cool-down grow. */
+  /** Only what was costly makes the cool-down grow. */
   function open(circuit: Circuit, isDear: boolean): void {
     if (circuit.openings === 0 || isDear) circuit.openings += 1;
     const grown = limits.cooldownMs * 2 ** (circuit.openings - 1);
@@ -161,7 +161,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return verdict;
   }
 
-  /** Opened by its own slow beginning: how it ends bears on nothing any more. */
+  /** Opened by its own slow beginning: how it ends no longer matters. */
   const isOver = (circuit: Circuit, letIn: LetIn) => letIn === 'as usual' && circuit.until !== null;
 
   function countSuccess(circuit: Circuit, letIn: LetIn): void {

@@ -59,7 +59,7 @@ test('the owner’s choice is sent to the agent as it is, and a refusal of it is
   let answer = Response.json(agentView());
   const { agent, asked } = setUp(() => answer);
   expect(await agent.setMode('drained')).toBeNull();
-  expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
+  expect(asked).toEqual(['POST /api/v1/agent/mode {"mode":"drained"}']);
   answer = refused(403, 'Only the owner may.');
   expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
 });

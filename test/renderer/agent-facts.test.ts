@@ -112,9 +112,9 @@ describe('engines of this machine', () => {
 });
 
 describe('the modes that an owner can choose', () => {
-  const offered = (...[wish, mode]: Parameters<typeof owner>) => {
-    const view = agentView({ owner: owner(wish, mode) });
-    return [...modeActions(view).map(({ wish: order }) => order), modeNote(view) !== null];
+  const offered = (...[choice, mode]: Parameters<typeof owner>) => {
+    const view = agentView({ owner: owner(choice, mode) });
+    return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
   };
 
   test('only modes that would change something are offered, with a hint for those that are not plain', () => {

@@ -16,7 +16,7 @@ const entry = (name: DoctorEntry['name'], passed = true): DoctorEntry => ({
   passed,
   tried: `trying ${name}`,
   output: passed ? 'well' : 'sick',
-  remedy: passed ? null : 'Mend it.',
+  remedy: passed ? null : 'Fix it.',
 });
 
 /** A report in which these fail and all others pass. */
@@ -56,7 +56,7 @@ describe('both views of a machine', () => {
           passed: false,
           tried: 'trying engine found',
           output: 'sick',
-          remedy: 'Mend it.',
+          remedy: 'Fix it.',
           latencyMs: null,
         },
       ],

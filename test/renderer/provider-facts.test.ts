@@ -98,7 +98,7 @@ describe('the meters of a machine', () => {
     const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
     expect(memory).toEqual({ label: 'Memory', text: '12 of 24 GB', share: 0.5 });
     expect(busy).toEqual({ label: 'Load', text: '3%', share: 0.03 });
-    expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41 });
+    expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41, isHot: false });
   });
 
   test('a meter shows an unknown figure as a word without a bar, and a total without its use', () => {
@@ -119,6 +119,7 @@ describe('the meters of a machine', () => {
   test('a bar of a meter is never longer than its track', () => {
     const [memory, , temperature] = shown({ memory_used_mb: 99_999, temperature_c: 120 });
     expect([memory?.share, temperature?.share]).toEqual([1, 1]);
+    expect([memory?.isHot, temperature?.isHot]).toEqual([undefined, true]);
   });
 });
 

@@ -52,14 +52,14 @@ describe('the list of machines', () => {
     expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
   });
 
-  test('this machine is marked, and found by these words', () => {
+  test('this machine is marked in the list, and found by the words “this machine”', () => {
     const data = [named('vm'), named('vm', { id: 'prv_here' })];
     const marked = entriesOf({ data }, {}, { directId: null, hereId: 'prv_here' });
     expect(marked.map(({ isHere }) => isHere)).toEqual([false, true]);
     expect(marked.filter((one) => matchesText(one, 'this machine'))).toEqual([marked[1]]);
   });
 
-  test('the machine with the busiest GPU comes first by load, one busy and one idle are not two at half', () => {
+  test('machines sorted by load begin with the busiest GPU, and one busy with one idle are not two at half', () => {
     const loaded = (hostname: string, ...loads: (number | null)[]) => {
       const devices = loads.map((util_gpu, index) => gpuDevice({ index, util_gpu }));
       const gpu = { ...agentRecord().gpu, count: loads.length, devices };

@@ -7,7 +7,6 @@ import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';
 import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
-import { appName } from '../../renderer/features/requests/app-name.ts';
 import { servedModel } from '../../renderer/features/requests/first-request.tsx';
 import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import {
@@ -16,6 +15,7 @@ import {
   outcomeWords,
   whoOf,
   whyOf,
+  appName,
 } from '../../renderer/features/requests/request-text.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';

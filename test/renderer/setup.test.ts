@@ -3,7 +3,7 @@ import type { UpstreamTest } from '#shared/live.ts';
 import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
-import { completeAddress } from '../../renderer/text/address.ts';
+import { baseUrlsFor, completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
 import { agentView } from './agent-builders.ts';
 
 describe('an address as typed', () => {
@@ -16,8 +16,29 @@ describe('an address as typed', () => {
     [' http://a.test ', 'http://a.test'],
     ['ftp://nowhere', 'ftp://nowhere'],
     ['soon', 'soon'],
+    ['tower/v1', 'http://tower/v1'],
+    ['tower.local:8000', 'http://tower.local:8000'],
+    ['gpu.lan', 'http://gpu.lan'],
+    ['api.local.example.com', 'https://api.local.example.com'],
   ])('the typed address %s is completed to %s', (typed, meant) => {
     expect(completeAddress(typed)).toBe(meant);
+  });
+
+  test.each([
+    ['api.example.com/v1/chat/completions', 'https://api.example.com/v1'],
+    ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+    ['192.168.1.20:8000', 'http://192.168.1.20:8000'],
+    ['192.168.1.20', 'http://192.168.1.20'],
+    ['https://h.test/openai/chat/completions?api-version=1', 'https://h.test/openai?api-version=1'],
+    ['soon', 'soon'],
+    ['', ''],
+  ])('the base URL typed as %s is completed to %s', (typed, meant) => {
+    expect(completeBaseUrl(typed)).toBe(meant);
+  });
+
+  test('an API is looked for under /v1 first where the base URL has no path', () => {
+    expect(baseUrlsFor('http://tower:8000')).toEqual(['http://tower:8000/v1', 'http://tower:8000']);
+    expect(baseUrlsFor('https://h.test/api')).toEqual(['https://h.test/api']);
   });
 });
 
@@ -33,6 +54,7 @@ test('an upstream is named after its service, and any other after its address', 
   const [service, program] = [PRESETS[0], PRESETS.find(({ baseUrl }) => baseUrl === null)];
   expect(service && labelFor(service, '')).toBe('OpenAI');
   expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower:11434');
+  expect(program && labelFor(program, 'https://api.example.com/v1')).toBe('api.example.com');
 });
 
 describe('the words for a test of an upstream', () => {

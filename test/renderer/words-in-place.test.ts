@@ -36,7 +36,7 @@ const NOT_WORDS = new Set(
   .add('input, textarea, select, dialog, [contenteditable]')
   .add(':is(input, select, textarea):not(:disabled, [readonly])');
 
-/** What is for machines or for those who mend the program, and so the same in every language. */
+/** What is for machines or for its developers, and so the same in every language. */
 const NOT_SHOWN: readonly string[] = [
   'features/requests/bug-report.ts',
   'features/requests/code-samples.ts',

@@ -26,7 +26,7 @@ const RUNS = [
 
 const isDesktop = (path: string) => /^main\/(desktop\/|electron\.ts)/.test(path);
 
-/** Whoever uses a tool names it: by an import, a command, or in a configuration. */
+/** Code that uses a tool names it: by an import, a command, or in a configuration. */
 const USERS = [
   '{bench,test,scripts,renderer,main}/**/*.{ts,tsx,mjs,json}',
   '*.{ts,json}',

@@ -147,7 +147,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
   return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };
 }
 
-/** Whoever sends the answer writes down that it goes out. */
+/** The sender of the answer records that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
   if (end.kind === 'answered') end.answer.attempt.answering(end.answer.seen.contentAt);

@@ -57,7 +57,7 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     }
   }
 
-  const isFreeWanted = () => deps.wish().kind === 'freed';
+  const isFreeWanted = () => deps.goal().kind === 'freed';
 
   function idleNow() {
     const limitMs = deps.idleUnloadMs();
@@ -99,8 +99,8 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     freeNow: () => (isFreeWanted() ? inTurn(() => work.free()) : Promise.resolve()),
     /** Resolves once nothing is being loaded or unloaded. */
     settled: () => takeTurn(() => Promise.resolve()),
-    load: (model: string) => inTurn(() => work.order('load', model)),
-    unload: (model: string) => inTurn(() => work.order('unload', model)),
+    load: (model: string) => inTurn(() => work.change('load', model)),
+    unload: (model: string) => inTurn(() => work.change('unload', model)),
     problems: () => problems,
     /** The models that are loaded before requests return. */
     toLoad: () => toLoad,

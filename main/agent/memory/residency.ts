@@ -2,7 +2,7 @@ import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import { controlOf } from '../engines/model-control.ts';
 import type { ReachableEngine } from '../engines/tell-engine.ts';
-import type { ModelPlace } from './model-places.ts';
+import type { ModelPlace } from './memory-work.ts';
 
 interface Use {
   readonly generatedTokens: number | null;

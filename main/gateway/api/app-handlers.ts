@@ -28,7 +28,7 @@ import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
-import type { Budgets, KeyLimits } from '../usage/limits.ts';
+import type { Budgets, KeyLimits } from '../usage/budgets.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId } from '#shared/ids.ts';

@@ -29,7 +29,7 @@ import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import { type Preference, preferredReport } from '../routing/preference.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { KeyLimits } from '../usage/limits.ts';
+import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 
 /** The live settings, as their routes use them. */
@@ -117,7 +117,7 @@ export function controlHandlers(deps: ControlDeps) {
   };
 }
 
-/** Whoever saves an upstream expects it to be tried, even where what was wrong is not among the settings. */
+/** An owner who saves an upstream expects it to be tried, even if the fault was not in its settings. */
 function savedUpstreams(tree: unknown): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
 }

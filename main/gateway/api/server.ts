@@ -10,7 +10,7 @@ import express, { type ErrorRequestHandler, type Request, type Response } from '
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
-import { MeteredRequest } from '../../platform/http/metered-request.ts';
+import { MeteredRequest } from '../../platform/http/server.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';

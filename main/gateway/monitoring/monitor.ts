@@ -31,7 +31,7 @@ import {
   localModel,
 } from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
-import { createBudgets, createKeyLimits } from '../usage/limits.ts';
+import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import type { JoulesPerToken } from '../usage/electricity.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';

@@ -19,7 +19,7 @@ import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
-import { type BudgetAt, isUsedUp } from '../usage/limits.ts';
+import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 export interface ProvidersKnown {

@@ -91,7 +91,7 @@ function translated(
   if (asked.kind === 'bad_request') return asked;
   const exchange = {
     request: withoutPrompt(body),
-    // Whoever knows an item's id may refer to it, so ids must not be guessable.
+    // Any caller that knows an item's id can refer to it, so ids must not be guessable.
     id: randomUUID(),
     createdAt: Math.floor(nowMs / 1000),
     items,

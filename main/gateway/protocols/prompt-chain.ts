@@ -108,8 +108,8 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
 }
 
 /**
- * CRC-32, because it runs at 5 GB/s where the quickest digest has 1.7: it need not withstand whoever forges it, as all that
- * a wrong match costs is a machine that reads a prompt anew.
+ * CRC-32, because it runs at 5 GB/s where the quickest digest has 1.7: it need not resist forgery, as all that
+ * a wrong match costs is a machine that reads a prompt again.
  */
 function createRollingHash(bytes: Buffer) {
   let crc = 0;

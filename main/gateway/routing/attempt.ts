@@ -49,7 +49,7 @@ export type CallEnd =
   /** Another call's content came first. To be told before the call is aborted. */
   | { readonly kind: 'outrun' };
 
-/** What an end means for the circuits and for whoever watches. */
+/** What an end means for the circuits and for observers. */
 type Judged = Pick<AttemptEnd, 'reason'> &
   Partial<Pick<AttemptEnd, 'error' | 'verdict' | 'isRecalled' | 'endedAt'>> & {
     readonly result: Result;

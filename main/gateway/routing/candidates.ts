@@ -126,7 +126,7 @@ export function localCandidate(
  */
 function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
   const { keepsModel: isForVectors, answer } = call.request.endpoint;
-  // Vectors are computed anew each time, and a prompt whose tokens are counted is not read.
+  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
   const isReused = !isForVectors && answer.stream !== null;
   return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }
@@ -301,10 +301,7 @@ function allChat(targets: readonly LocalTarget[]): boolean {
 }
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
-export function formForRemote(
-  asked: SuitabilityRequest,
-  upstream: RemoteUpstream,
-): ChatCall | Unsuitable {
+function formForRemote(asked: SuitabilityRequest, upstream: RemoteUpstream): ChatCall | Unsuitable {
   const { call, support } = asked;
   const { endpoint, model } = call.request;
   if (isForAll(asked)) return call;
@@ -315,7 +312,7 @@ export function formForRemote(
 }
 
 /** As for a remote upstream; the window must be large enough. */
-export function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
+function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
   const form = localForm(asked, target);
   if (typeof form === 'string') return form;
   return asked.windows.exceeds(target, form.request) ? 'context_length' : form;

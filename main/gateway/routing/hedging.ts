@@ -6,7 +6,7 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { Turn } from './step.ts';
-import { hedgeAfterMs, hedgeDelayMs } from './predictions.ts';
+import { hedgeDelayMs, type Prediction } from './predictions.ts';
 import type { Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
@@ -199,4 +199,11 @@ export function createHedgeBudget(): HedgeBudget {
       spent += 1;
     },
   };
+}
+
+/** When a second machine may be called beside this one: a long prompt must not be read twice because it is long. */
+function hedgeAfterMs(prediction: Prediction | null, delayMs: number): number {
+  if (prediction === null) return delayMs;
+  const { ttftMs, latestMs } = prediction;
+  return Math.max(delayMs, latestMs === Infinity ? ttftMs : latestMs);
 }

@@ -114,7 +114,7 @@ const renamed =
     const old = members.find(({ key }) => key === from);
     if (old === undefined) return null;
     const left = withoutMembers(bytes, members, (member) => member === old);
-    // Whoever sends both means the newer name.
+    // A caller that sends both means the newer name.
     if (members.some(({ key }) => key === to)) return left;
     return withMembers(left, topLevelMembers(left), {
       [to]: bytes.toString('utf8', old.start, old.end),

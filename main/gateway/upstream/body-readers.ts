@@ -428,7 +428,7 @@ export function createAnswerReader(
 }
 
 /** For an answer that is not JSON: its first byte is content. */
-export function createBytesReader(): BodyReader {
+function createBytesReader(): BodyReader {
   return {
     push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
     end: () => bad('an empty body'),

@@ -87,7 +87,7 @@ export interface UpstreamCall {
   readonly asksForUsage: boolean;
   /** Whether it is asked which stop sequence ended the answer. */
   readonly asksForStop: boolean;
-  /** Credentials of ours that the request bears; they must not come back to the caller. */
+  /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;

@@ -34,7 +34,7 @@ export const storedRow = (row: RequestRow): StoredRow => ({
   json: JSON.stringify(row),
 });
 
-export const SPANS = ['minute', 'hour', 'day'] as const;
+const SPANS = ['minute', 'hour', 'day'] as const;
 
 export type UsageSpan = (typeof SPANS)[number];
 

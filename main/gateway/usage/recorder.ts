@@ -14,7 +14,7 @@ import type {
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { askedOf, createAskedTally } from './asked.ts';
-import type { Budgets, KeyLimits } from './limits.ts';
+import type { Budgets, KeyLimits } from './budgets.ts';
 import { type HistoryQuery, type HistoryRows, storedRow } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
 import { energyFigures, type JoulesPerToken } from './electricity.ts';

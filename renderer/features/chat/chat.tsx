@@ -281,7 +281,7 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
 }
 
 /** The course of a request: `Local, then Hosted A: Local dropped the stream; Hosted A resumed the answer`. */
-export function courseText(row: RequestRow, labels: Labels): string {
+function courseText(row: RequestRow, labels: Labels): string {
   const who = whoOf(row, labels, wholeNameOf);
   const why = whyOf(row, labels);
   if (why === null) return who;

@@ -99,9 +99,9 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
     { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
-    { label: words.cameFrom, value: last_heartbeat_ip },
+    { label: words.cameFrom, value: last_heartbeat_ip || UNKNOWN },
     { label: words.heartbeats, value: formatCount(heartbeat_count) },
-    { label: words.agentUrl, value: provider.agent_url },
+    { label: words.agentUrl, value: provider.agent_url || UNKNOWN },
     { label: words.hostName, value: host.hostname || UNKNOWN },
     { label: words.tailnetName, value: host.tailnet_hostname ?? words.none },
     { label: words.tailnetAddress, value: provider.tailnet_ip || words.none },
@@ -133,6 +133,8 @@ export interface Meter {
   readonly text: string;
   /** 0 to 1; null if unknown. */
   readonly share: number | null;
+  /** Near the temperature at which a GPU slows down. */
+  readonly isHot?: boolean;
 }
 
 export function metersOf(device: GpuDevice): readonly Meter[] {
@@ -163,6 +165,9 @@ function percentMeter(label: string, percent: number | null): Meter {
   return { label, text: gpuWords.percent(percent), share: percent / 100 };
 }
 
+/** For the eye alone: each GPU slows down at a temperature of its own, most of them not far above this one. */
+const HOT_C = 85;
+
 /** Relative to 100 °C, above the temperature at which a GPU throttles. */
 function temperatureMeter(celsius: number | null): Meter {
   const label = gpuWords.temperature;
@@ -171,6 +176,7 @@ function temperatureMeter(celsius: number | null): Meter {
     label,
     text: gpuWords.celsius(celsius),
     share: Math.min(1, Math.max(0, celsius / 100)),
+    isHot: celsius >= HOT_C,
   };
 }
 

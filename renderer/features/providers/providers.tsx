@@ -72,13 +72,7 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
           unread={list.count - list.data.length}
         />
       )}
-      {adding && (
-        <AddMachine
-          serverNow={serverNow}
-          known={list?.data ?? []}
-          onClose={() => setAdding(false)}
-        />
-      )}
+      {adding && <AddMachine {...{ list, serverNow }} onClose={() => setAdding(false)} />}
     </>
   );
 }

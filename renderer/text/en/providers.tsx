@@ -108,9 +108,9 @@ export const providers = {
     used: (used: string) => `${used} used`,
     useUnknown: (total: string) => `${total}, use unknown`,
     percent: (percent: number) => `${percent}%`,
-    /** Of more than four GPUs the lowest and the highest. */
+    /** Of more than two GPUs the lowest and the highest. */
     percents: (all: readonly number[]) =>
-      all.length > 4 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
+      all.length > 2 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
     celsius: (celsius: number) => `${Math.round(celsius)} °C`,
   },
   checks: {

@@ -1,3 +1,4 @@
+import type { OwnerChoice } from '#shared/agent.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,12 +9,11 @@ import {
 import {
   afterObservation,
   afterTime,
-  afterWish,
+  afterChoice,
   INITIAL_STATE,
-  memoryWishOf,
+  memoryGoalOf,
   modeOf,
   type OwnerState,
-  type OwnerWish,
 } from '../../../main/agent/availability/availability.ts';
 import {
   NO_RULES,
@@ -44,7 +44,7 @@ function under(part: Partial<OwnerRules>, state = INITIAL_STATE) {
       become(
         seen.reduce((now, each) => afterObservation(now, rules, { ...QUIET, ...each }), state),
       ),
-    wish: (wish: OwnerWish) => become(afterWish(state, wish)),
+    choice: (choice: OwnerChoice) => become(afterChoice(state, choice)),
     mode: (inFlight = 0) => modeOf(state, rules, inFlight).mode,
     reasons: (inFlight = 0) => modeOf(state, rules, inFlight).reasons,
   };
@@ -57,8 +57,8 @@ test('a machine with no owner rules and no choice of its owner takes requests', 
 });
 
 test('a pause takes effect at once, a drain lets running requests finish, and both show a reason', () => {
-  expect(under({}).wish('paused').mode(3)).toBe('paused');
-  const drained = under({}).wish('drained');
+  expect(under({}).choice('paused').mode(3)).toBe('paused');
+  const drained = under({}).choice('drained');
   expect([drained.mode(3), drained.mode(0)]).toEqual(['draining', 'paused']);
   expect(drained.reasons()).toHaveLength(1);
 });
@@ -104,14 +104,14 @@ describe('owner rules', () => {
 });
 
 test('switching a machine on overrules a broken owner rule until that rule has been kept once', () => {
-  const overruled = under({ notOnBattery: true }).see({ isOnBattery: true }).wish('on');
+  const overruled = under({ notOnBattery: true }).see({ isOnBattery: true }).choice('on');
   expect(overruled.mode()).toBe('on');
   expect(overruled.see({ isOnBattery: true }).mode()).toBe('on');
   expect(overruled.see({ isOnBattery: false }, { isOnBattery: true }).mode()).toBe('paused');
 });
 
 test('a pause goes before all owner rules, and no rule ends it', () => {
-  const held = under({ notOnBattery: true }).wish('paused').see({ isOnBattery: false });
+  const held = under({ notOnBattery: true }).choice('paused').see({ isOnBattery: false });
   expect(held.mode()).toBe('paused');
 });
 
@@ -124,18 +124,18 @@ describe('freed memory', () => {
     expect(afterTime(freed(1000), 999).freed).not.toBeNull();
     expect(afterTime(freed(1000), 1000).freed).toBeNull();
     expect(afterTime(freed(null), Number.MAX_SAFE_INTEGER).freed).not.toBeNull();
-    expect(machine.wish('on').mode()).toBe('on');
+    expect(machine.choice('on').mode()).toBe('on');
   });
 
   test('freed memory leaves a machine paused that was paused before or is paused meanwhile', () => {
-    const paused = afterWish(freed(1000), 'paused');
+    const paused = afterChoice(freed(1000), 'paused');
     expect(under({}, paused).mode(3)).toBe('paused');
     expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
   });
 
   test('an owner rule frees memory only where the owner allows it, and only when others need the GPU', () => {
     const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
-      memoryWishOf(
+      memoryGoalOf(
         afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),
         rulesFree,
       ).kind;
@@ -151,7 +151,7 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
   await first.stop();
   const second = await startAgent({ dataDirectory: first.directory });
   expect(second.agent.view()).toMatchObject({
-    owner: { wish: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
+    owner: { choice: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
     record: { status: 'paused' },
   });
 });
@@ -164,7 +164,7 @@ test('the owner’s choice counts from a file that an earlier version left, and 
     JSON.stringify({ version: 1, wish: 'drained', rules }),
   );
   const { agent } = await startAgent({ dataDirectory });
-  expect(agent.view().owner).toMatchObject({ wish: 'drained', mode: 'paused', rules: NO_RULES });
+  expect(agent.view().owner).toMatchObject({ choice: 'drained', mode: 'paused', rules: NO_RULES });
 });
 
 test('a GPU that gets hot pauses the machine at the next reading, and its owner sees why', async () => {

@@ -6,7 +6,7 @@ import type { GatewayVerdict } from '#shared/agent.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
 import { runChecks } from '../../../main/agent/doctor/doctor.ts';
-import type { WindowCut } from '../../../main/agent/doctor/window.ts';
+import type { WindowCut } from '../../../main/agent/doctor/context-window.ts';
 import {
   DOCTOR_NAMES,
   type DoctorReport,

@@ -222,7 +222,7 @@ describe('times of a heartbeat', () => {
     const { agent, clock } = await startAgent({ ownRegistry });
     await until(() => ownRegistry.statuses.length === 1);
     clock.advance(5000);
-    for (const wish of ['paused', 'on', 'paused'] as const) await agent.setMode(wish);
+    for (const choice of ['paused', 'on', 'paused'] as const) await agent.setMode(choice);
     clock.advance(249);
     await turn();
     expect(ownRegistry.statuses).toHaveLength(1);

@@ -271,7 +271,7 @@ describe('who may ask the agent', () => {
     ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }, 403],
     ['a rebound name', { host: 'evil.test' }, 403],
     ['the name of the machine', { host: 'tower:47901' }, 200],
-    ['its name on the local network', { host: 'TOWER.local:47901' }, 200],
+    ['the name of the machine on the local network', { host: 'TOWER.local:47901' }, 200],
     ['localhost', { host: 'localhost:3001' }, 200],
     ['a name that only begins like it', { host: 'tower.evil.test' }, 403],
   ])('%s with %j gets %i', async (_who, headers, status) => {

@@ -146,7 +146,7 @@ test('each service manager gets its file where it looks for it, under the name t
   const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
   expect(task.file).toBe('C:\\Data\\service.xml');
   expect(task.install[0]).toContain(task.file);
-  // Installed anew, as after an update, both run the new program.
+  // Installed again, as after an update, both run the new program.
   expect(agent.replaces).toEqual(agent.remove);
   expect(task.replaces).toEqual([task.remove[0]]);
 });

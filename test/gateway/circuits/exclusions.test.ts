@@ -61,9 +61,9 @@ test('an exclusion holds until its deadline', () => {
 });
 
 test.each([
-  ['a shorter one does not shorten it', 5000, 1000, 5000],
-  ['a longer one lengthens it', 1000, 5000, 5000],
-])('of two exclusions for one reason, %s', (_, firstMs, secondMs, ms) => {
+  ['a shorter second exclusion does not shorten the first of its reason', 5000, 1000, 5000],
+  ['a longer second exclusion lengthens the first of its reason', 1000, 5000, 5000],
+])('%s', (_, firstMs, secondMs, ms) => {
   const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
   expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
 });
@@ -100,7 +100,7 @@ test.each<
     'model_not_found',
   ],
   [[['busy', 2000]], 'busy'],
-])('of the exclusions %j the one shown is %s', (reasons, named) => {
+])('the exclusion shown of %j is %s', (reasons, named) => {
   expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
 });
 

@@ -181,10 +181,10 @@ describe('a hedged call', () => {
       said: '',
     } as const;
     circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
-    const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
-    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
+    const call = { model: 'm', timeoutMs: TIMEOUT_MS };
+    expect(circuits.admitIfClosed('hosted_b', call, 0)).toMatchObject({ reason: 'rate_limited' });
     clock.advance(30_000);
-    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
+    expect(circuits.admitIfClosed('hosted_b', call, 0)).toMatchObject({ kind: 'admitted' });
   });
 });
 

@@ -127,7 +127,7 @@ test('a thread that ends since the file cannot be opened has said why, and is no
     `parentPort.postMessage({ kind: 'opening', opening: { kind: 'unusable', reason: 'locked', message: 'in use' } });`,
   );
   worker.once('exit', () => gone.resolve());
-  // Its end may come before whoever opened it has closed it.
+  // Its end may come before its opener has closed it.
   await Promise.all([opening, gone.promise]);
   await store.close();
   expect(await store.write([put()])).toEqual({ kind: 'unwritten', message: 'in use' });

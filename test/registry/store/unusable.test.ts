@@ -144,7 +144,7 @@ test('a migration that fails half way leaves the file at the step before it', ()
     { id: storedProvider().id, label: null },
   ]);
   expect(db.prepare(`SELECT name FROM sqlite_schema WHERE name = 'labels'`).all()).toEqual([]);
-  // With the step mended it goes on from there.
+  // With the step fixed it continues from there.
   expect(migrate(db, [...MIGRATIONS, second, 'CREATE TABLE labels (id TEXT);'])).toEqual({
     kind: 'current',
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName, failureReason } from '#shared/checks.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
-import { type InferenceOrder, runChecks } from '../../../main/registry/verification/checks.ts';
+import { type InferencePlan, runChecks } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../../main/registry/verification/verdict.ts';
 import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
@@ -24,7 +24,7 @@ const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
 async function run(
   provider: FakeProvider,
   changes: Partial<VerificationSubject> = {},
-  inference: InferenceOrder = 'run',
+  inference: InferencePlan = 'run',
 ): Promise<readonly Finding[]> {
   const order = {
     subject: subjectOf(provider, changes),

@@ -93,7 +93,7 @@ function startWorld(providers: readonly FakeProvider[]): World {
         const found = results.get(id)?.[n - 1];
         await (found === undefined
           ? new Promise<void>((resolve) => waiting.push(resolve))
-          : // The verifier hears of it a little later than whoever waits here.
+          : // The verifier hears of it a little later than this test.
             turn());
         if (found !== undefined) return found;
       }

@@ -78,7 +78,7 @@ function isSuspect(body: Buffer): boolean {
   return body.length <= MAX_REPAIRED_BYTES && SUSPECT.test(body.toString('latin1'));
 }
 
-/** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
+/** What each chunk would carry again; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
 const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];
 
 /**

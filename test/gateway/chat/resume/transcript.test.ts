@@ -35,7 +35,7 @@ test('a text is read back from the bytes that were sent, however it was cut', ()
           content: text,
           reasoning: '',
           hasRole: how !== 'none',
-          // Blanks at the end are said again by whoever goes on.
+          // The upstream that continues sends blanks at the end again.
           tokens: {
             content: pieces
               .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)

@@ -104,25 +104,25 @@ describe.runIf(POSTGRES_SKIPPED === null)(
     test('one gateway has the claim to a probe until it gives it back or is silent for four seconds', async () => {
       const { url, all } = await gateways('gw_a', 'gw_b');
       const [a, b] = all as [SharedStore, SharedStore];
-      const wish = { claims: ['hosted_a', 'prv_1'] };
-      const first = await Promise.all(all.map((each) => exchanged(each, wish)));
+      const claim = { claims: ['hosted_a', 'prv_1'] };
+      const first = await Promise.all(all.map((each) => exchanged(each, claim)));
       const [had = { claims: [] }] = first.filter(({ claims }) => claims.length > 0);
-      expect(had.claims.map(({ name }) => name).toSorted()).toEqual(wish.claims);
+      expect(had.claims.map(({ name }) => name).toSorted()).toEqual(claim.claims);
       expect(first.flatMap(({ claims }) => claims)).toHaveLength(2);
       const [holder, other] = first[0] === had ? [a, b] : [b, a];
-      expect((await exchanged(other, wish)).claims).toEqual([]);
-      expect((await exchanged(holder, wish)).claims).toMatchObject([
+      expect((await exchanged(other, claim)).claims).toEqual([]);
+      expect((await exchanged(holder, claim)).claims).toMatchObject([
         { isWanted: true },
         { isWanted: true },
       ]);
       await exchanged(holder, { released: ['prv_1'] });
-      expect((await exchanged(other, wish)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
+      expect((await exchanged(other, claim)).claims).toEqual([{ name: 'prv_1', isWanted: false }]);
       await postgres.query(
         url,
         `UPDATE switchyard.probes SET until = clock_timestamp() - interval '1 ms'`,
       );
-      expect((await exchanged(other, wish)).claims).toHaveLength(2);
-      expect((await exchanged(holder, wish)).claims).toEqual([]);
+      expect((await exchanged(other, claim)).claims).toHaveLength(2);
+      expect((await exchanged(holder, claim)).claims).toEqual([]);
     });
 
     test('the requests of all other gateways count, and of none that has been silent for five seconds', async () => {
