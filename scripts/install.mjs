@@ -71,7 +71,7 @@ async function npmWithAddresses(args) {
     stdio: ['inherit', 'inherit', 'pipe'],
     onError: (text) => (said += text),
   });
-  rmSync(ADDRESSED);
+  rmSync(ADDRESSED, { force: true });
   return { ...ended, said };
 }
 
