@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import type { AgentState } from '../../api/agent.ts';
+import { isHostedId } from '#shared/ids.ts';
 import type { Machines } from '../../api/providers.ts';
 import { hashOf, TABS } from '../../route.ts';
 import { t } from '../../text/t.ts';
@@ -7,7 +8,7 @@ import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';
 import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
-import type { UpstreamList } from '../overview/upstream-list.ts';
+import { isPreferable, type UpstreamList } from '../overview/upstream-list.ts';
 import { namesOf } from '../providers/provider-standing.ts';
 import { sectionTitle } from '../settings/setting-field.tsx';
 import { sectionsOf } from '../settings/settings-table.ts';
@@ -114,7 +115,7 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
           </li>
         ))}
       </ul>
-      <output className="palette-said">{found.length === 0 ? words.nothing : said}</output>
+      <output className="palette-said">{said || (found.length === 0 && words.nothing)}</output>
     </Modal>
   );
 }
@@ -159,7 +160,7 @@ function ownMachineActions(
 
 function actionsOf(
   { data, control, actions, settings }: WindowContent,
-  { upstreams }: UpstreamList,
+  list: UpstreamList,
   onNewChat: () => void,
 ): readonly Entry[] {
   const always = [
@@ -190,7 +191,7 @@ function actionsOf(
             said(actions.saveSettings({ routing: { forceZero: !forceZero } })),
           ),
         ]),
-    ...upstreams.flatMap((view) => {
+    ...list.upstreams.flatMap((view) => {
       const { id, label } = view.report;
       const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
       return [
@@ -199,6 +200,16 @@ function actionsOf(
           : []),
         ...(isResettable(view.report)
           ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
+          : []),
+        ...(view.preferredMs === null
+          ? []
+          : [
+              action('end-preference', words.endPreference(label), () =>
+                said(actions.prefer(null)),
+              ),
+            ]),
+        ...(isHostedId(id) && isPreferable(view, list)
+          ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
           : []),
         ...(isWarmable(view, data.status)
           ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
