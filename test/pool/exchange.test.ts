@@ -2,9 +2,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createStats } from '../../main/gateway/monitoring/counters.ts';
+import type { PromptChain } from '../../main/gateway/protocols/prompt-chain.ts';
+import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createGatewaySharing } from '../../main/pool/gateway-sharing.ts';
-import type { PoolUpdate } from '../../main/pool/protocol.ts';
+import { MAX_PREFIXES, type PoolUpdate } from '../../main/pool/protocol.ts';
+import { createSharedPrefixes } from '../../main/pool/shared-prefixes.ts';
 import { millisecondsUntil } from '../support/at-once.ts';
 import { UNWATCHED } from '../support/circuits.ts';
 import { openShared, type SharedStore } from '../support/pool.ts';
@@ -19,7 +22,14 @@ const { config: CONFIG } = LOADED;
 /** What one gateway learns of a circuit the others know within a second. */
 const KNOWN_MS = 1000;
 
-const NOTHING: PoolUpdate = { circuits: [], since: 0, inFlight: {}, claims: [], released: [] };
+const NOTHING: PoolUpdate = {
+  circuits: [],
+  since: 0,
+  inFlight: {},
+  claims: [],
+  released: [],
+  prefixes: [],
+};
 const OPEN = {
   name: 'hosted_a key',
   cooldown: { leftMs: 60_000, openings: 2, error: 'http_503: a\0b' },
@@ -41,7 +51,15 @@ async function exchanged({ pool }: SharedStore, part: Partial<PoolUpdate> = {}) 
   return answer;
 }
 
-/** A gateway's circuits and counters, as it shares them. */
+/** A prompt of messages of 100 bytes, by the keys of its prefixes. */
+function prompt(keys: readonly number[]): PromptChain {
+  const lengths = keys.map((_, at) => (at + 1) * 100);
+  return { keys, lengths, session: null, bytes: keys.length * 100 };
+}
+
+type Taking = ReturnType<typeof taking>;
+
+/** A gateway's circuits, counters and prefixes, as it shares them. */
 function taking({ pool }: SharedStore) {
   const limits = {
     failThreshold: 1,
@@ -55,14 +73,15 @@ function taking({ pool }: SharedStore) {
     ...deps,
     config: () => CONFIG,
     gatewaySecret: 'the same at all of them',
-    isKnown: () => true,
+    isKnown: (id) => id !== 'prv_unknown',
   });
   const circuits = part.share(
     createCircuits({ ...deps, config: () => ({ circuit: limits }), ...UNWATCHED, opened() {} }),
   );
+  const prefixes = part.sharePrefixes(createPrefixes(systemClock));
   part.start(stats);
   onTestFinished(() => part.stop());
-  return { circuits, stats, inFlightAt: part.inFlightBeside(stats) };
+  return { circuits, stats, prefixes, inFlightAt: part.inFlightBeside(stats) };
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () => {
@@ -169,5 +188,55 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that tell each other', () =>
     fail('prv_2');
     await postgres.start();
     await expect.poll(() => [stateAtB('prv_2'), b.inFlightAt('prv_1')]).toEqual(['open', 1]);
+  });
+
+  test('which machine has read a conversation is known at all other gateways, wherever its turns go', async () => {
+    const { all } = await gateways('gw_a', 'gw_b', 'gw_c');
+    const [a, b, c] = all.map(taking) as [Taking, Taking, Taking];
+    a.prefixes.read('prv_unknown', prompt([1, 2]));
+    a.prefixes.read('local', prompt([1, 2]));
+    a.prefixes.read('prv_1', prompt([1, 2, 3]));
+    const known = (at: Taking, keys: readonly number[]) =>
+      at.prefixes.at('prv_1', prompt(keys)).bytes;
+    for (const each of [b, c]) await expect.poll(() => known(each, [1, 2, 3, 4, 5])).toBe(300);
+    b.prefixes.read('prv_1', prompt([1, 2, 3, 4, 5]));
+    for (const each of [a, c]) await expect.poll(() => known(each, [1, 2, 3, 4, 5, 6])).toBe(500);
+    for (const { prefixes } of [a, b, c]) expect(prefixes.countAt('prv_1')).toBe(1);
+    for (const { prefixes } of [b, c])
+      expect([prefixes.countAt('prv_unknown'), prefixes.countAt('local')]).toEqual([0, 0]);
+  });
+
+  test('of what machines have read as much is told as one notification holds, the latest', async () => {
+    const { all } = await gateways('gw_a', 'gw_b');
+    const [a, b] = all as [SharedStore, SharedStore];
+    const heard = new Promise((resolve) => b.pool.onPrefixes(resolve));
+    const { prefixes, outgoing } = createSharedPrefixes(createPrefixes(systemClock), () => true);
+    const largest = Number.MAX_SAFE_INTEGER;
+    for (let n = 0; n < 3 * MAX_PREFIXES; n += 1) {
+      const id = `prv_${n.toString(16).padStart(32, 'f')}`;
+      prefixes.read(id, { keys: [largest - 2, largest - 1], session: largest });
+      prefixes.read(id, { keys: [largest - 2, largest - 1, largest], session: largest });
+    }
+    const told = outgoing();
+    expect(told).toHaveLength(MAX_PREFIXES);
+    expect(told.at(-1)).toMatchObject({ machine: expect.stringMatching(/bf$/), session: largest });
+    await exchanged(a, { prefixes: told });
+    expect(await heard).toEqual(told);
+    expect(outgoing()).toEqual([]);
+  });
+
+  test('what is not of this version is not heard, and keeps nothing else from being told', async () => {
+    const { url, all } = await gateways('gw_a', 'gw_b');
+    const [a, b] = all as [SharedStore, SharedStore];
+    const heard: unknown[] = [];
+    b.pool.onPrefixes((prefixes) => heard.push(...prefixes));
+    const one = { machine: 'prv_1', keys: [1], session: null };
+    for (const payload of ['', '{', '[]', '["gw_x",[["prv_1",null,"a"]]]', '["gw_x",[[1,2,3]]]'])
+      await postgres.query(url, `SELECT pg_notify('switchyard_prefixes', '${payload}')`);
+    const long = { ...one, machine: 'x'.repeat(9000) };
+    const { circuits } = await exchanged(a, { circuits: [OPEN], prefixes: [long] });
+    expect(circuits).toHaveLength(1);
+    await exchanged(a, { prefixes: [one] });
+    await expect.poll(() => heard).toEqual([one]);
   });
 });

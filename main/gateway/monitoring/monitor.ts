@@ -15,7 +15,7 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
-import { createPrefixes } from '../routing/prefixes.ts';
+import { createPrefixes, type Prefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
@@ -66,6 +66,8 @@ interface MonitorDeps {
   readonly opened: CircuitsDeps['opened'];
   /** Shares what circuits learn with other gateways of the pool; left out if there are none. */
   readonly share?: (own: Circuits) => Circuits;
+  /** The same for what machines have read. */
+  readonly sharePrefixes?: (own: Prefixes) => Prefixes;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
@@ -81,7 +83,8 @@ export function createMonitor(deps: MonitorDeps) {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const prefixes = createPrefixes(clock);
+  const ownPrefixes = createPrefixes(clock);
+  const prefixes = deps.sharePrefixes?.(ownPrefixes) ?? ownPrefixes;
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
